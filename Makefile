@@ -1,0 +1,95 @@
+# `make help` lists what there is. Every task that needs packages makes a virtual environment of its own, so nothing has
+# to be installed first but Python with its headers, a C compiler and make. PYTHON chooses the interpreter.
+
+PYTHON ?= python3
+TAG := $(shell $(PYTHON) -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], "t" if "t" in sys.abiflags else ""))')
+
+TEST_VENV ?= .venv-test-$(TAG)
+LINT_VENV ?= .venv-lint
+DEMO_VENV ?= .venv-demo
+
+# torch and jax are large; on interpreters other than 3.11 the suite runs without them.
+TEST_LIBS ?= pytest pytest-randomly pytest-timeout hypothesis cffi numpy ml_dtypes pillow pyarrow arro3-core \
+	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
+DEMO_LIBS ?= numpy pillow pyarrow 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
+LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
+BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
+
+PYTEST_ARGS ?=
+
+# Whatever a build of lend depends on; the folders are listed too, so that a removed file counts as a change.
+SOURCES := $(shell find src -not -path '*__pycache__*') meson.build pyproject.toml README.md LICENSE NOTICE
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.PHONY: help demo test test-all bench lint format dist check-freethreading clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' Makefile
+
+demo: ## install lend from source into a fresh environment and run demo/demo.py
+	rm -rf $(DEMO_VENV)
+	$(PYTHON) -m venv $(DEMO_VENV)
+	$(DEMO_VENV)/bin/python -m pip install -q $(DEMO_LIBS)
+	$(DEMO_VENV)/bin/python -m pip install -q .
+	$(DEMO_VENV)/bin/python demo/demo.py
+
+test: $(TEST_VENV)/lend.stamp ## install lend from source and run the tests (PYTEST_ARGS="-k name -x")
+	$(TEST_VENV)/bin/python -m pytest $(PYTEST_ARGS)
+
+test-all: ## run the tests under every CPython >= 3.11 found on this machine, free-threaded ones too
+	@failed=; found=$$($(PYTHON) tools/interpreters.py) || exit 1; \
+	for python in $$found; do \
+		echo "== $$python"; \
+		$(MAKE) test PYTHON=$$python || failed="$$failed $$python"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed under:$$failed"; exit 1; fi
+
+bench: $(TEST_VENV)/lend.stamp ## measure side by side with peers in one run (BENCH_ARGS=...)
+	$(TEST_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
+
+lint: $(LINT_VENV)/libs.stamp ## check style and types: ruff, mypy --strict, cython-lint
+	$(LINT_VENV)/bin/ruff check .
+	$(LINT_VENV)/bin/ruff format --check .
+	$(LINT_VENV)/bin/mypy
+	PATH="$(CURDIR)/$(LINT_VENV)/bin:$$PATH" cython-lint src/lend
+
+format: $(LINT_VENV)/libs.stamp ## rewrite the Python files the way `make lint` wants them
+	$(LINT_VENV)/bin/ruff check --fix-only .
+	$(LINT_VENV)/bin/ruff format .
+
+dist: .venv-build-$(TAG)/libs.stamp ## build the sdist, from it the wheel, and check what is in them (committed files only)
+	rm -rf dist
+	.venv-build-$(TAG)/bin/python -m build .
+	$(PYTHON) tools/check_dist.py dist
+
+check-freethreading: .venv-build-$(TAG)/libs.stamp ## compile every module as free-threaded CPython 3.13 would
+	PATH="$(CURDIR)/.venv-build-$(TAG)/bin:$$PATH" $(PYTHON) tools/check_freethreading.py
+
+clean: ## remove builds, environments and caches
+	rm -rf build dist .build-* .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is made anew when the list of its packages, this file, changed.
+$(TEST_VENV)/libs.stamp: Makefile
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q $(TEST_LIBS)
+	touch $@
+
+$(LINT_VENV)/libs.stamp: Makefile
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q $(LINT_LIBS)
+	touch $@
+
+.venv-build-$(TAG)/libs.stamp: Makefile
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q $(BUILD_LIBS)
+	touch $@
+
+# Build isolation is on: Cython and meson come from pyproject.toml, not from the environment.
+$(TEST_VENV)/lend.stamp: $(TEST_VENV)/libs.stamp $(SOURCES)
+	$(@D)/bin/python -m pip install -q --force-reinstall --no-deps .
+	touch $@

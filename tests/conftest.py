@@ -1,0 +1,25 @@
+"""The first lines of a test run: what exactly is tested, and beside which libraries."""
+
+import importlib.metadata
+import sys
+import sysconfig
+
+LIBRARIES = ["numpy", "torch", "jax", "pyarrow", "arro3-core", "apache-tvm-ffi", "ml_dtypes", "pillow"]
+
+
+def version(distribution):
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def pytest_report_header():
+    versions = {name: version(name) for name in LIBRARIES}
+    present = ", ".join(f"{name} {found}" for name, found in versions.items() if found)
+    absent = ", ".join(name for name, found in versions.items() if not found)
+    build = "free-threaded" if sysconfig.get_config_var("Py_GIL_DISABLED") else "with the GIL"
+    return [
+        f"lend {version('lend')} on {sys.implementation.name} {sys.version.split()[0]}, {build}",
+        f"beside {present or 'no other library'}" + (f"; absent: {absent}" if absent else ""),
+    ]

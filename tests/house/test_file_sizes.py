@@ -1,0 +1,14 @@
+"""A file past about 500 lines wants to be two."""
+
+import pytest
+
+from support.source_tree import files, label
+
+LARGEST = 500  # lines
+EXCEPTIONS: set[str] = set()
+
+
+@pytest.mark.parametrize("path", files(".py", ".pyi", ".pyx", ".pxd", ".h", ".c"), ids=label)
+def test_file_is_no_longer_than_a_reader_can_hold(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LARGEST or label(path) in EXCEPTIONS, f"{label(path)} has {lines} lines"
