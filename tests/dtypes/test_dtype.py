@@ -1,0 +1,232 @@
+"""DType: what names one, what it tells, what it equals."""
+
+import copy
+import ctypes
+import pickle
+import sys
+
+import pytest
+
+from lend.dtypes import DType
+from lend.errors import UnsupportedType
+
+LONG_DOUBLE = ctypes.sizeof(ctypes.c_longdouble)
+SWAPPED = ">" if sys.byteorder == "little" else "<"
+
+
+class Spelled:
+    """A dtype that tells its typestr, its name and its size, as NumPy's do."""
+
+    names = subdtype = None
+
+    def __init__(self, typestr, name, itemsize):
+        self.str, self.name, self.itemsize = typestr, name, itemsize
+
+
+class dtype:
+    """A dtype that is known by its text alone, as torch's are."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __str__(self):
+        return self.text
+
+
+@pytest.mark.parametrize(
+    ("made_from", "name"),
+    [(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128"), (DType("int8"), "int8")],
+)
+def test_python_numbers_and_dtypes_name_a_dtype(made_from, name):
+    assert DType(made_from).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "bits", "itemsize", "lanes"),
+    [
+        ("bool", "bool", 8, 1, 1),
+        ("int16", "int", 16, 2, 1),
+        ("uint128", "uint", 128, 16, 1),
+        ("float32", "float", 32, 4, 1),
+        ("longdouble", "float", 8 * LONG_DOUBLE, LONG_DOUBLE, 1),
+        ("bfloat16", "bfloat", 16, 2, 1),
+        ("complex64", "complex", 64, 8, 1),
+        ("datetime64[ns]", "datetime", 64, 8, 1),
+        ("timedelta64[25s]", "timedelta", 64, 8, 1),
+        ("opaque[7]", "opaque", 56, 7, 1),
+        ("handle", "handle", 64, 8, 1),
+        ("float32x4", "float", 32, 16, 4),
+    ],
+)
+def test_dtype_tells_its_kind_and_sizes(name, kind, bits, itemsize, lanes):
+    dtype = DType(name)
+    assert (dtype.kind, dtype.bits, dtype.itemsize, dtype.lanes) == (kind, bits, itemsize, lanes)
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "uint8", "opaque[7]", "int8x4"])
+def test_single_bytes_have_no_byte_order(name):
+    dtype = DType(name)
+    assert (dtype.byteorder, dtype.is_native, dtype.newbyteorder("swap")) == (None, True, dtype)
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_byte_order_is_told(order):
+    dtype = DType("int32").newbyteorder(order)
+    assert (dtype.byteorder, dtype.is_native) == (order, order == sys.byteorder)
+
+
+def test_other_byte_order_shows_in_the_name():
+    assert str(DType("datetime64[ns]").newbyteorder("swap")) == SWAPPED + "datetime64[ns]"
+
+
+def test_swapping_twice_is_the_same_dtype():
+    assert DType("complex64").newbyteorder("swap").newbyteorder("swap") == DType("complex64")
+
+
+def test_native_order_of_a_swapped_dtype_is_native():
+    assert DType(SWAPPED + "i4").newbyteorder("native") == DType("int32")
+
+
+@pytest.mark.parametrize("order", ["<", "Big", "", None, 1])
+def test_unknown_byte_order_is_a_value_error(order):
+    with pytest.raises(ValueError, match="a byte order is"):
+        DType("int32").newbyteorder(order)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "multiplier"),
+    [("datetime64[ns]", "ns", 1), ("timedelta64[25s]", "s", 25), ("datetime64", "generic", 1), ("int64", None, None)],
+)
+def test_unit_and_multiplier_are_told(name, unit, multiplier):
+    assert (DType(name).unit, DType(name).multiplier) == (unit, multiplier)
+
+
+def test_dtypes_differ_by_order_unit_multiplier_and_lanes():
+    names = ["int64", SWAPPED + "int64", "uint64", "int64x2", "datetime64[ns]", "datetime64[2ns]", "datetime64[us]"]
+    assert len({DType(name) for name in names}) == len(names)
+
+
+def test_dtype_does_not_equal_a_string():
+    assert DType("float32") != "float32"
+
+
+def test_long_double_is_also_known_by_its_size():
+    assert DType(f"float{8 * LONG_DOUBLE}") == DType("longdouble")
+
+
+def test_pickle_spells_the_byte_order_out():
+    other = "<" if sys.byteorder == "little" else ">"
+    assert DType("int32").__reduce__() == (DType, (other + "int32",))
+
+
+def test_pickle_tells_the_size_of_a_long_double():
+    assert DType("longdouble").__reduce__()[1][0].endswith(f"float{8 * LONG_DOUBLE}")
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_dtype_survives_every_pickle_protocol(protocol):
+    dtype = DType(">timedelta64[25s]")
+    assert pickle.loads(pickle.dumps(dtype, protocol)) == dtype
+
+
+@pytest.mark.parametrize("travel", [copy.copy, copy.deepcopy])
+def test_dtype_survives_copy(travel):
+    assert travel(DType("float32x4")) == DType("float32x4")
+
+
+def test_dtype_is_immutable():
+    with pytest.raises(AttributeError):
+        DType("int8").name = "int16"
+
+
+def test_dtype_cannot_be_made_of_nothing():
+    with pytest.raises(TypeError):
+        DType()
+
+
+def test_dtype_cannot_be_subclassed():
+    with pytest.raises(TypeError):
+        type("Mine", (DType,), {})
+
+
+@pytest.mark.parametrize(
+    ("slip", "near"), [("flaot32", "float32"), ("Int64", "int64"), ("datetime64[sn]", "datetime64")]
+)
+def test_slip_of_the_pen_is_a_value_error_with_near_names(slip, near):
+    with pytest.raises(ValueError, match=f"names no dtype; near: .*{near}"):
+        DType(slip)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["", "x", "<", "float", "int", "float32x", "float32x0", "float32x65536", "float32x-1", "x4", "float32xx4"],
+        *["<<int32", "|int32", "opaque", "opaque[]", "opaque[-1]", "opaque[7", "opaque[7]]", "opaque[4294967296]"],
+        *["datetime64[]", "datetime64[", "datetime64x2", "datetime64[ns]x2", "opaque[7]x2", "int32\0", "int3²", "é"],
+    ],
+)
+def test_text_that_names_no_dtype_is_a_value_error(text):
+    with pytest.raises(ValueError, match="names no dtype"):
+        DType(text)
+
+
+@pytest.mark.parametrize("thing", [None, 3, 3.0, [], b"<i4", object(), object, list, ctypes.c_int], ids=repr)
+def test_what_is_no_dtype_is_a_type_error(thing):
+    with pytest.raises(TypeError, match="takes a dtype, its name or its typestr"):
+        DType(thing)
+
+
+def test_subclass_of_str_is_read_as_text():
+    class Text(str):
+        __slots__ = ()
+
+        def startswith(self, *args):
+            raise AssertionError("a method of the subclass was called")
+
+    assert DType(Text("float32")) == DType("float32")
+
+
+@pytest.mark.parametrize(
+    ("typestr", "name", "itemsize", "read"),
+    [
+        ("<i4", "int32", 4, "<int32"),
+        (">f8", "float64", 8, ">float64"),
+        ("|V7", "void56", 7, "opaque[7]"),
+        ("<V2", "bfloat16", 2, "<bfloat16"),
+        (">V2", "bfloat16", 2, ">bfloat16"),
+        ("|V2", "bfloat16", 2, "bfloat16"),
+    ],
+)
+def test_foreign_dtype_is_read_by_typestr_and_told_by_name_when_it_calls_itself_void(typestr, name, itemsize, read):
+    assert DType(Spelled(typestr, name, itemsize)) == DType(read)
+
+
+@pytest.mark.parametrize(
+    ("typestr", "name", "itemsize"),
+    [
+        *[("|O", "object", 8), ("|V1", "float8_e4m3fn", 1), ("<V1", "int4", 1), ("|V4", "bfloat16", 4)],
+        *[("StringDType()", "StringDType128", 16), ("\ud800", "x", 1), ("|V2", "é", 2), ("|O08", "category", 8)],
+    ],
+)
+def test_foreign_dtype_that_lend_lacks_is_unsupported_and_never_opaque(typestr, name, itemsize):
+    with pytest.raises(UnsupportedType, match="lend has no dtype for"):
+        DType(Spelled(typestr, name, itemsize))
+
+
+@pytest.mark.parametrize("attribute", ["names", "subdtype"])
+def test_record_or_subarray_is_not_taken_for_bytes(attribute):
+    record = Spelled("|V4", "void32", 4)
+    setattr(record, attribute, ("a",))
+    with pytest.raises(UnsupportedType, match="lend has no dtype for"):
+        DType(record)
+
+
+@pytest.mark.parametrize(("text", "name"), [("torch.float32", "float32"), ("mlx.core.bfloat16", "bfloat16")])
+def test_dtype_known_by_its_text_is_read(text, name):
+    assert DType(dtype(text)) == DType(name)
+
+
+@pytest.mark.parametrize("text", ["torch.qint8", "torch.int4", "torch.float8_e4m3fn", "torch.quint4x2", "", "é"])
+def test_dtype_known_by_its_text_that_lend_lacks_is_unsupported(text):
+    with pytest.raises(UnsupportedType, match="lend has no dtype for"):
+        DType(dtype(text))

@@ -1,0 +1,167 @@
+"""lend.device: what names a device, what a device is equal to, what is refused."""
+
+import copy
+import enum
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lend.device import Device
+
+CODES = {
+    "cpu": 1,
+    "cuda": 2,
+    "cuda_host": 3,
+    "opencl": 4,
+    "vulkan": 7,
+    "metal": 8,
+    "vpi": 9,
+    "rocm": 10,
+    "rocm_host": 11,
+    "ext_dev": 12,
+    "cuda_managed": 13,
+    "oneapi": 14,
+    "webgpu": 15,
+    "hexagon": 16,
+    "maia": 17,
+    "trn": 18,
+}
+devices = st.builds(
+    Device, st.integers(1, 2**31 - 1) | st.sampled_from(list(CODES.values())), st.integers(0, 2**31 - 1)
+)
+
+
+class Kind(enum.IntEnum):
+    CUDA = 2
+
+
+class PlainKind(enum.Enum):
+    CUDA = 2
+
+
+class TorchLike:
+    """What torch.device tells of itself."""
+
+    def __init__(self, kind, index):
+        self.type, self.index = kind, index
+
+
+@pytest.mark.parametrize(("name", "code"), CODES.items())
+def test_name_and_dlpack_code_are_the_same_device(name, code):
+    assert Device(name) == Device(code)
+    assert Device(code).name == name
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["cuda:1", (2, 1), [2, 1], (Kind.CUDA, 1), (PlainKind.CUDA, 1), ("cuda", 1), TorchLike("cuda", 1), Device(2, 1)],
+    ids=repr,
+)
+def test_every_spelling_of_a_device_is_read(spelling):
+    assert tuple(Device(spelling)) == (2, 1)
+
+
+@pytest.mark.parametrize("spelling", ["cuda", 2, Kind.CUDA, (2, None), TorchLike("cuda", None)], ids=repr)
+def test_number_is_zero_where_none_is_told(spelling):
+    assert Device(spelling).id == 0
+
+
+@pytest.mark.parametrize("spelling", ["cpu", "cpu:0", "cpu:3", (1, 0), (1, -1), (1, None), (1, 7)], ids=repr)
+def test_all_cpus_are_one(spelling):
+    assert Device(spelling) == Device("cpu")
+    assert hash(Device(spelling)) == hash(Device("cpu"))
+    assert tuple(Device(spelling)) == (1, 0)
+
+
+def test_devices_with_different_numbers_differ():
+    assert Device("cuda:0") != Device("cuda:1")
+
+
+def test_device_does_not_equal_a_string_or_a_pair():
+    assert Device("cuda:0") != "cuda:0"
+    assert Device("cuda:0") != (2, 0)
+
+
+def test_device_shows_itself_by_name():
+    assert (str(Device("cpu")), str(Device("cuda")), repr(Device(2, 3))) == ("cpu", "cuda:0", "Device('cuda:3')")
+
+
+def test_unknown_code_shows_its_number():
+    assert (Device(99).name, str(Device(99, 1))) == ("device type 99", "device type 99:1")
+
+
+@given(devices)
+def test_str_is_read_back(device):
+    assert Device(str(device)) == device
+
+
+@given(devices)
+def test_device_survives_pickle_and_copy(device):
+    assert pickle.loads(pickle.dumps(device)) == copy.copy(device) == copy.deepcopy(device) == device
+
+
+@pytest.mark.parametrize("code", CODES.values())
+def test_host_reads_four_kinds_without_a_driver(code):
+    assert Device(code).is_host == (code in (1, 3, 11, 13))
+
+
+@pytest.mark.parametrize("name", ["type", "id", "name", "other"])
+def test_device_is_immutable(name):
+    with pytest.raises(AttributeError):
+        setattr(Device("cpu"), name, 1)
+
+
+def test_device_cannot_lose_an_attribute():
+    with pytest.raises(AttributeError):
+        del Device("cpu").id
+
+
+@pytest.mark.parametrize(
+    ("slip", "near"), [("cdua", "cuda"), ("CUDA:0", "cuda"), ("gpu", "cuda, rocm"), ("mps", "metal"), ("xyzzy", "cpu")]
+)
+def test_unknown_name_is_refused_with_near_ones(slip, near):
+    with pytest.raises(ValueError, match=f"names no device; near: .*{near}"):
+        Device(slip)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    ["", ":", "cuda:", "cuda:-1", "cuda:x", "cuda:²", "cuda: 1", "cuda:1:2", "device type ", "device type 0"],
+)
+def test_malformed_text_is_refused(nonsense):
+    with pytest.raises(ValueError, match="device"):
+        Device(nonsense)
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (-1, 0), (2, -1), (2, 2**31), (2**31, 0), (1, -2), (2,), (2, 0, 0)], ids=repr)
+def test_numbers_out_of_range_are_refused(pair):
+    with pytest.raises(ValueError, match=r"device|CPU"):
+        Device(pair)
+
+
+@pytest.mark.parametrize("thing", [None, 2.0, True, b"cpu", {}, (2, "0"), (2, True)], ids=repr)
+def test_what_is_no_device_is_a_type_error(thing):
+    with pytest.raises(TypeError, match="of a device is an int"):
+        Device(thing)
+
+
+def test_second_number_is_refused():
+    with pytest.raises(ValueError, match="one too many"):
+        Device("cuda:0", 1)
+
+
+@given(st.text())
+def test_any_text_is_read_or_a_value_error(text):
+    try:
+        device = Device(text)
+    except ValueError:
+        return
+    assert Device(str(device)) == device
+
+
+def test_long_text_makes_a_short_message():
+    with pytest.raises(ValueError, match="names no device") as caught:
+        Device("x" * 100_000)
+    assert len(str(caught.value)) < 200
