@@ -1,0 +1,123 @@
+"""The tally of copies: every copy that lend makes is noted here, with what was copied and why."""
+
+import _thread
+
+__all__ = ["Copies", "Copy", "copies", "note"]
+
+_KEPT = 64  # of the newest copies, so that a long-running process does not grow
+
+
+class Copy:
+    """One copy that lend made.
+
+    Attributes
+    ----------
+    what : str
+        What was copied, such as ``"float32[3, 4] of numpy.ndarray"``.
+    why : str
+        The reason, such as ``"copy=True"``.
+    nbytes : int
+        Bytes written.
+    """
+
+    __slots__ = ("nbytes", "what", "why")
+
+    def __init__(self, what: str, why: str, nbytes: int) -> None:
+        self.what = what
+        self.why = why
+        self.nbytes = nbytes
+
+    def __repr__(self) -> str:
+        return f"Copy({self.what!r}, why={self.why!r}, nbytes={self.nbytes})"
+
+
+class Copies:
+    """A tally of the copies made since it was started.
+
+    `lend.copies()` gives the tally of the process; as a context manager it counts one block.
+
+    Attributes
+    ----------
+    count : int
+        How many copies lend made.
+    bytes : int
+        How many bytes they wrote.
+    recent : tuple of Copy
+        The newest of them, at most 64.
+
+    Examples
+    --------
+    >>> import lend
+    >>> with lend.copies() as made:
+    ...     _ = lend.view(b"abcd", copy=True)
+    >>> made.count, made.bytes, made.recent[0].why
+    (1, 4, 'copy=True')
+    """
+
+    __slots__ = ("_recent", "bytes", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.bytes = 0
+        self._recent: list[Copy] = []
+
+    @property
+    def recent(self) -> "tuple[Copy, ...]":
+        return tuple(self._recent)
+
+    def _add(self, copy: Copy) -> None:
+        self.count += 1
+        self.bytes += copy.nbytes
+        self._recent.append(copy)
+        del self._recent[:-_KEPT]
+
+    def __enter__(self) -> "Copies":
+        # a block counts from nothing: the tally that is handed out is this one, emptied of the process's past
+        self.count, self.bytes, self._recent = 0, 0, []
+        with _lock:
+            _running.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with _lock:
+            _running[:] = [tally for tally in _running if tally is not self]
+
+    def __repr__(self) -> str:
+        return f"<Copies: {self.count}, {self.bytes} bytes>"
+
+
+_lock = _thread.allocate_lock()
+_total = Copies()
+_running: "list[Copies]" = []
+
+
+def note(what: str, why: str, nbytes: int) -> None:
+    """Count one copy, in the tally of the process and in every block that is being counted."""
+    copy = Copy(what, why, nbytes)
+    with _lock:
+        _total._add(copy)
+        for tally in _running:
+            tally._add(copy)
+
+
+def copies() -> Copies:
+    """Tell which copies lend has made in this process.
+
+    Returns
+    -------
+    Copies
+        A snapshot: `.count`, `.bytes`, `.recent`. Used as a context manager it counts the copies of one block instead,
+        those of every thread.
+
+    Examples
+    --------
+    >>> import lend
+    >>> before = lend.copies().count
+    >>> _ = lend.view(bytearray(8), copy=True)
+    >>> lend.copies().count - before
+    1
+    """
+    snapshot = Copies()
+    with _lock:
+        snapshot.count, snapshot.bytes, snapshot._recent = _total.count, _total.bytes, list(_total._recent)
+    return snapshot

@@ -1,0 +1,94 @@
+"""Gather: copy strided elements to contiguous memory, swapping bytes where asked. No GIL, any alignment, no allocation."""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from lend._core.record cimport MAX_DIMS, Record, shape_of, strides_of
+from lend.dtypes.code cimport KIND_BOOL, Code, code_swap_size
+
+cdef extern from * nogil:
+    """
+    #include <stdint.h>
+    #include <string.h>
+    /* one run of n elements, `step` bytes apart, to contiguous memory; fixed sizes let the compiler make plain loads */
+    #define LEND_GATHER(type)                                                     \\
+        for (Py_ssize_t i = 0; i < n; i++) {                                      \\
+            type x;                                                               \\
+            memcpy(&x, from + i * step, sizeof(type));                            \\
+            memcpy(to + i * sizeof(type), &x, sizeof(type));                      \\
+        }                                                                         \\
+        return;
+    static void lend_gather_run(char *to, const char *from, Py_ssize_t n, Py_ssize_t step, Py_ssize_t size) {
+        typedef struct { uint64_t a, b; } pair;
+        if (step == size) { memcpy(to, from, (size_t)(n * size)); return; }
+        switch (size) {
+            case 1: LEND_GATHER(uint8_t)
+            case 2: LEND_GATHER(uint16_t)
+            case 4: LEND_GATHER(uint32_t)
+            case 8: LEND_GATHER(uint64_t)
+            case 16: LEND_GATHER(pair)
+        }
+        for (Py_ssize_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step, (size_t)size);
+    }
+    /* a bool is one byte that is 0 or 1; whatever else a producer left there counts as true */
+    static void lend_gather_bools(char *to, const char *from, Py_ssize_t n, Py_ssize_t step) {
+        for (Py_ssize_t i = 0; i < n; i++) to[i] = from[i * step] != 0;
+    }
+    static void lend_swap(char *at, Py_ssize_t bytes, Py_ssize_t unit) {
+        for (char *end = at + bytes; at < end; at += unit)
+            for (Py_ssize_t i = 0, j = unit - 1; i < j; i++, j--) { char x = at[i]; at[i] = at[j]; at[j] = x; }
+    }
+    """
+    void gather_run "lend_gather_run"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step, Py_ssize_t size)
+    void gather_bools "lend_gather_bools"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step)
+    void swap_bytes "lend_swap"(char* at, Py_ssize_t nbytes, Py_ssize_t unit)
+
+
+cdef inline void gather(char* to, const Record* source, bint fortran, bint swap) noexcept nogil:
+    """Copy the elements of a checked record to contiguous memory in row-major (or column-major) order."""
+    cdef Py_ssize_t[MAX_DIMS] extent
+    cdef Py_ssize_t[MAX_DIMS] step
+    cdef Py_ssize_t[MAX_DIMS] at
+    cdef Py_ssize_t* shape = shape_of(source)
+    cdef Py_ssize_t* strides = strides_of(source)
+    cdef Py_ssize_t size = source.itemsize
+    cdef const char* here = source.data
+    cdef char* start = to
+    cdef int dims = 0
+    cdef int i, k
+    # dimensions from the fastest in the destination to the slowest; those that run on are one
+    for i in range(source.ndim):
+        k = i if fortran else source.ndim - 1 - i
+        if shape[k] == 0:
+            return
+        if shape[k] == 1:
+            continue
+        if dims and step[dims - 1] * extent[dims - 1] == strides[k]:
+            extent[dims - 1] *= shape[k]
+            continue
+        extent[dims] = shape[k]
+        step[dims] = strides[k]
+        at[dims] = 0
+        dims += 1
+    if dims == 0:
+        extent[0] = 1
+        step[0] = size
+        dims = 1
+    while True:
+        if source.dtype.kind == KIND_BOOL:
+            gather_bools(to, here, extent[0] * source.dtype.param if step[0] == size else extent[0], step[0])
+        else:
+            gather_run(to, here, extent[0], step[0], size)
+        to += extent[0] * size
+        i = 1
+        while i < dims:
+            at[i] += 1
+            here += step[i]
+            if at[i] < extent[i]:
+                break
+            here -= at[i] * step[i]
+            at[i] = 0
+            i += 1
+        if i == dims:
+            break
+    if swap:
+        swap_bytes(start, to - start, code_swap_size(source.dtype))

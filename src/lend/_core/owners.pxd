@@ -1,0 +1,64 @@
+"""Owners and protocol records, for the compiled files above."""
+from cpython.ref cimport Py_DECREF
+
+from lend._core.checked cimport buffer_obj, set_buffer_obj
+from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
+from lend._core.record cimport Record
+
+cdef class Owner:
+    cdef object held             # the producing object, or None for a bare capsule
+    cdef char* address           # lowest byte of what was lent
+    cdef Py_ssize_t span         # bytes lent, from the lowest to the highest
+    cdef int open_exports        # Py_buffers, DLPack tensors and Arrow arrays made from it and not given back
+    cdef object __weakref__
+
+cdef class BufferOwner(Owner):
+    cdef Py_buffer lease         # its obj lies in `exporter`, where the garbage collector sees it
+    cdef object exporter         # most often the producer itself
+
+cdef class DLPackOwner(Owner):
+    cdef void* managed           # DLManagedTensor or DLManagedTensorVersioned
+    cdef bint versioned
+
+cdef class ObjectOwner(Owner):
+    cdef object beside           # what lives along with it: the capsule of __array_struct__
+
+cdef class MemoryOwner(Owner):
+    cdef void* block
+
+cdef BufferOwner new_buffer_owner()
+cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept
+
+
+cdef inline object exporter_of(Py_buffer* lease):
+    """Take the reference that an exporter put into a Py_buffer: from here release_lease gives it back."""
+    cdef object exporter = <object> buffer_obj(lease)
+    Py_DECREF(exporter)
+    set_buffer_obj(lease, NULL)
+    return exporter
+
+
+cdef void remember_span(Owner owner, const Record* record) noexcept
+cdef void settle_tensor(DLPackOwner owner, DLManagedTensorVersioned* managed, object producer,
+                        const Record* record) noexcept
+cdef void delete_managed(void* managed, bint versioned) noexcept
+cdef void move_lease(Py_buffer* to, Py_buffer* source) noexcept
+cdef void release_lease(Py_buffer* lease, object exporter) noexcept
+cdef ObjectOwner own_object(object producer, const Record* record, object beside=*)
+cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=*)
+cdef str type_name(object producer)
+
+# Fill the record from obj by one protocol and return what holds the lease: an Owner, or (with a lease given and
+# INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
+ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
+
+cdef class Protocol:
+    cdef readonly str name, dunder, carries, spec
+    cdef readonly frozenset devices
+    cdef readonly bint readonly, strided, nulls
+    cdef readonly object offered
+    cdef TakeFunction take
+    cdef void* data
+    cdef Protocol bound(self, void* data)
+
+cdef Protocol taken_by(Protocol protocol, TakeFunction take)

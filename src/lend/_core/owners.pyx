@@ -1,0 +1,254 @@
+"""Owners: the objects that hold a lease on foreign memory and give it back exactly once; and the protocol records.
+
+One final class per kind of lease. Every Buffer and View has a strong path to its owner, so the Python reference count of
+the owner is the number of its holders. An owner is never reused and its lease never changes: what is immutable needs no
+lock. The garbage collector sees through owners to the producing object, and never clears one: a lease ends in
+`__dealloc__` only, where Cython keeps a pending exception aside.
+"""
+cimport cython
+from cpython.buffer cimport PyBuffer_Release
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.ref cimport Py_INCREF, PyObject
+
+from lend._core.checked cimport atomic_get, set_buffer_obj
+from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
+from lend._core.record cimport Record, span_of
+
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
+cdef enum:
+    ALIGNMENT = 64       # of memory that lend allocates: a cache line, what jax asks for, what Arrow recommends
+
+
+@cython.no_gc_clear
+cdef class Owner:
+    """What keeps lent memory alive: one lease, shared by every object and export made from it.
+
+    Made by `lend.view` and `lend.buffer`, never by hand. While an owner lives the memory is valid; when the last holder
+    is gone the lease is given back, exactly once.
+    """
+
+    kind = "none"
+
+    def __init__(self):
+        raise TypeError(f"{type(self).__name__} is made by lend.view and lend.buffer, not by hand")
+
+    @property
+    def producer(self):
+        """The object that lent the memory; None when a bare capsule did."""
+        return self.held
+
+    @property
+    def producer_type(self):
+        """Name of the producer's type, as a message would say it."""
+        return "PyCapsule" if self.held is None else type_name(self.held)
+
+    @property
+    def nbytes(self):
+        """Bytes that the lease pins, from the lowest to the highest byte lent."""
+        return self.span
+
+    @property
+    def ptr(self):
+        """Address of the lowest byte lent, as the producer gave it."""
+        return <size_t> self.address
+
+    @property
+    def exports(self):
+        """Open Py_buffers, DLPack tensors and Arrow arrays made from this lease and not yet given back."""
+        return atomic_get(&self.open_exports)
+
+    def __repr__(self):
+        return (f"<{type(self).__name__}: {self.span} bytes lent by {self.producer_type}, "
+                f"{self.exports} open exports>")
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class BufferOwner(Owner):
+    """An open Py_buffer: the exporter may not resize or close while it is held."""
+
+    kind = "buffer"
+
+    def __dealloc__(self):
+        if self.exporter is not None:
+            release_lease(&self.lease, self.exporter)
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class DLPackOwner(Owner):
+    """A DLPack tensor; its deleter is called when the last holder goes."""
+
+    kind = "dlpack"
+
+    def __dealloc__(self):
+        delete_managed(self.managed, self.versioned)
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class ObjectOwner(Owner):
+    """A reference to the producing object: all that pointer-only protocols ask of their consumers."""
+
+    kind = "object"
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class MemoryOwner(Owner):
+    """Memory of lend's own, made for a copy: fresh, writable, 64-byte aligned."""
+
+    kind = "memory"
+
+    @property
+    def producer_type(self):
+        """lend itself."""
+        return "lend"
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.block)
+
+
+cdef BufferOwner new_buffer_owner():
+    """An owner whose lease is still to be opened."""
+    return BufferOwner.__new__(BufferOwner)
+
+
+cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept:
+    """Tell an owner whose lease is filled what lent it: from here it releases. Nothing here can fail."""
+    owner.held = producer
+    owner.exporter = exporter
+    remember_span(owner, record)
+
+
+cdef void remember_span(Owner owner, const Record* record) noexcept:
+    """Note which bytes the record was lent: what loans() reports and verify() asks the producer about again."""
+    cdef Py_ssize_t low, high
+    span_of(record, &low, &high)
+    owner.address = record.data + low
+    owner.span = high - low
+
+
+cdef void move_lease(Py_buffer* to, Py_buffer* source) noexcept:
+    """Copy the struct and mend what points into it: PyBuffer_FillInfo sets shape and strides to its own fields."""
+    to[0] = source[0]
+    if source.shape is &source.len:
+        to.shape = &to.len
+    if source.strides is &source.itemsize:
+        to.strides = &to.itemsize
+    set_buffer_obj(source, NULL)
+
+
+cdef void release_lease(Py_buffer* lease, object exporter) noexcept:
+    """Give a Py_buffer back whose obj was taken out into exporter."""
+    Py_INCREF(exporter)
+    set_buffer_obj(lease, <PyObject*> exporter)
+    PyBuffer_Release(lease)
+
+
+cdef void settle_tensor(DLPackOwner owner, DLManagedTensorVersioned* managed, object producer,
+                        const Record* record) noexcept:
+    """Give an empty owner a tensor: from here it releases. Nothing here can fail."""
+    owner.managed = managed
+    owner.versioned = True
+    owner.held = producer
+    remember_span(owner, record)
+
+
+cdef void delete_managed(void* managed, bint versioned) noexcept:
+    """Call the deleter of a DLPack tensor, if it has one."""
+    if managed is NULL:
+        return
+    if versioned:
+        if (<DLManagedTensorVersioned*> managed).deleter is not NULL:
+            (<DLManagedTensorVersioned*> managed).deleter(<DLManagedTensorVersioned*> managed)
+    elif (<DLManagedTensor*> managed).deleter is not NULL:
+        (<DLManagedTensor*> managed).deleter(<DLManagedTensor*> managed)
+
+
+cdef ObjectOwner own_object(object producer, const Record* record, object beside=None):
+    """An owner that keeps the producing object (and what must live beside it), for protocols without a release."""
+    cdef ObjectOwner owner = ObjectOwner.__new__(ObjectOwner)
+    owner.held = producer
+    owner.beside = beside
+    remember_span(owner, record)
+    return owner
+
+
+cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=ALIGNMENT):
+    """Fresh memory, at a multiple of alignment (a power of two); never NULL, also for 0 bytes."""
+    cdef MemoryOwner owner = MemoryOwner.__new__(MemoryOwner)
+    cdef size_t start
+    if nbytes > PY_SSIZE_T_MAX - 2 * alignment:
+        raise MemoryError(f"{nbytes} bytes")
+    owner.block = PyMem_RawMalloc(nbytes + alignment)
+    if owner.block is NULL:
+        raise MemoryError(f"{nbytes} bytes")
+    start = <size_t> owner.block
+    owner.address = <char*> (start + (-start & (<size_t> alignment - 1)))
+    owner.span = nbytes
+    return owner
+
+
+cdef str type_name(object producer):
+    """numpy.ndarray, bytes: the type as its users know it."""
+    cls = type(producer)
+    module = getattr(cls, "__module__", None)
+    if not isinstance(module, str) or module == "builtins":
+        return cls.__qualname__
+    return f"{module}.{cls.__qualname__}"
+
+
+@cython.final
+cdef class Protocol:
+    """One record per protocol: what it is called, what it carries, where it is specified, and how it is taken.
+
+    The dispatcher, the "tried" line of every refusal and the capability tables follow from these records. `offered`
+    answers for an object whether it has this protocol: the record to take it by (this one, or one bound to what the
+    type told), or None; without it the attribute `dunder` is looked for.
+    """
+
+    def __init__(self, *, str name, str dunder, str carries="array", devices=(1,), bint readonly=False,
+                 bint strided=True, bint nulls=False, str spec="", offered=None):
+        self.name = name
+        self.dunder = dunder
+        self.carries = carries
+        self.devices = frozenset(devices)
+        self.readonly = readonly
+        self.strided = strided
+        self.nulls = nulls
+        self.spec = spec
+        self.offered = offered
+
+    cdef Protocol bound(self, void* data):
+        """The same protocol, taken by what a type of objects told us once (its exchange table)."""
+        cdef Protocol other = Protocol.__new__(Protocol)
+        other.name, other.dunder, other.carries, other.spec = self.name, self.dunder, self.carries, self.spec
+        other.devices = self.devices
+        other.readonly, other.strided, other.nulls = self.readonly, self.strided, self.nulls
+        other.take = self.take
+        other.offered = self.offered
+        other.data = data
+        return other
+
+    def __repr__(self):
+        return f"<Protocol {self.name}>"
+
+
+cdef Protocol taken_by(Protocol protocol, TakeFunction take):
+    """The record, with the C function that takes by it."""
+    protocol.take = take
+    return protocol
+
+
+def type_name_of(producer):
+    """The type of an object as messages name it: numpy.ndarray, bytes.
+
+    Examples
+    --------
+    >>> type_name_of(b"1234")
+    'bytes'
+    """
+    return type_name(producer)

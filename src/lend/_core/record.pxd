@@ -1,0 +1,249 @@
+"""The record: plain facts about one piece of strided memory, and the checks every descriptor must pass.
+
+A protocol file fills a record from its wire format and writes its wire format from a record; `View` embeds one. Nothing
+here touches the memory described.
+"""
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from lend._core.checked cimport add_overflows, mul_overflows
+from lend.dtypes.code cimport Code
+
+cdef enum:
+    INLINE_DIMS = 8      # shapes and strides up to this many dimensions lie in the record itself
+    MAX_DIMS = 64        # lend's own limit: that of the buffer protocol
+
+    # Record.flags
+    READONLY = 1
+    C_CONTIGUOUS = 2
+    F_CONTIGUOUS = 4
+    INLINE_LEASE = 8     # the holder is the exporter, the Py_buffer lies in the View
+    EXCLUSIVE = 16       # a private copy: DLPack's IS_COPIED
+    HANDLE = 32          # the device has no addresses: `data` is an offset into the owner's opaque handle
+    UNTOLD = 64          # the producer could not say whether it is writable: unversioned DLPack
+    RELEASED = 128
+    INLINE_TENSOR = 512  # the holder is the producer, the DLPack tensor's pointer lies in the View
+    INLINE = 520         # either
+    UNBOUNDED = 256      # only a pointer is known: the extent of the memory cannot be checked
+
+    # the request of a caller
+    WANT_ANY = 0
+    WANT_WRITABLE = 1
+    WANT_BYTES = 2       # untyped: a format that is not understood is no obstacle
+
+    # DLPack device codes that the core must know by name
+    DEVICE_CPU = 1
+    DEVICE_CUDA_HOST = 3
+    DEVICE_ROCM_HOST = 11
+    DEVICE_CUDA_MANAGED = 13
+
+    # answers of check_layout
+    LAYOUT_OK = 0
+    LAYOUT_NEGATIVE = 1   # an extent below zero
+    LAYOUT_TOO_LARGE = 2  # the number of bytes does not fit
+    LAYOUT_TOO_WIDE = 3   # the strides reach further than an address can
+
+
+cdef extern from *:
+    """
+    #define LEND_FARTHEST (PY_SSIZE_T_MAX / 2)  /* no address space holds a wider span */
+    """
+    const Py_ssize_t FARTHEST "LEND_FARTHEST"
+
+
+ctypedef struct Record:
+    char* data            # address of element 0 (HANDLE: offset of it)
+    uint32_t itemsize
+    int exports           # open Py_buffers of the object that embeds this record
+    Code dtype
+    int32_t device_id
+    uint8_t device_type   # DLPack's code
+    uint8_t ndim
+    uint16_t flags
+    Py_ssize_t dims[16]   # shape, then strides in bytes; above 8 dimensions a pointer to both
+
+
+cdef inline Py_ssize_t* shape_of(const Record* record) noexcept nogil:
+    if record.ndim <= INLINE_DIMS:
+        return <Py_ssize_t*> record.dims
+    return <Py_ssize_t*> record.dims[0]
+
+
+cdef inline Py_ssize_t* strides_of(const Record* record) noexcept nogil:
+    if record.ndim <= INLINE_DIMS:
+        return <Py_ssize_t*> record.dims + INLINE_DIMS
+    return <Py_ssize_t*> record.dims[0] + record.ndim
+
+
+cdef inline bint set_ndim(Record* record, int ndim) noexcept nogil:
+    """Make room for ndim extents and strides (0 <= ndim <= MAX_DIMS); False: no memory."""
+    cdef Py_ssize_t* far
+    if ndim > INLINE_DIMS:
+        far = <Py_ssize_t*> malloc(2 * ndim * sizeof(Py_ssize_t))
+        if far is NULL:
+            return False
+        record.dims[0] = <Py_ssize_t> far
+    record.ndim = ndim
+    return True
+
+
+cdef inline void clear_dims(Record* record) noexcept nogil:
+    """Free what set_ndim took; the record is 0-d afterwards."""
+    if record.ndim > INLINE_DIMS:
+        free(<Py_ssize_t*> record.dims[0])
+    record.ndim = 0
+
+
+cdef inline bint copy_record(Record* to, const Record* source) noexcept nogil:
+    """Copy the facts; exports and what belongs to the embedding object are not facts about memory. False: no memory."""
+    memcpy(to, source, sizeof(Record))
+    to.exports = 0
+    to.flags = source.flags & ~(INLINE | RELEASED)
+    if source.ndim > INLINE_DIMS:
+        to.ndim = 0
+        if not set_ndim(to, source.ndim):
+            return False
+        memcpy(shape_of(to), shape_of(source), 2 * source.ndim * sizeof(Py_ssize_t))
+    return True
+
+
+cdef inline Py_ssize_t element_count(const Record* record) noexcept nogil:
+    """Product of the extents; of a checked record it cannot overflow."""
+    cdef Py_ssize_t n = 1
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef int i
+    for i in range(record.ndim):
+        n *= shape[i]
+    return n
+
+
+cdef inline Py_ssize_t byte_count(const Record* record) noexcept nogil:
+    """Bytes of the elements (not of the span)."""
+    return element_count(record) * record.itemsize
+
+
+cdef inline bint on_host(const Record* record) noexcept nogil:
+    """Kinds of memory that the host may read without asking a driver."""
+    return (record.device_type == DEVICE_CPU or record.device_type == DEVICE_CUDA_HOST
+            or record.device_type == DEVICE_ROCM_HOST or record.device_type == DEVICE_CUDA_MANAGED)
+
+
+cdef inline void row_major(Record* record) noexcept nogil:
+    """Fill the strides of a C-contiguous array; overflow is check_layout's to find."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t step = record.itemsize
+    cdef int i
+    for i in range(record.ndim - 1, -1, -1):
+        strides[i] = step
+        # an extent of 0 must not make the strides of the others 0; a wild one must not overflow here
+        if shape[i] > 1 and mul_overflows(step, shape[i], &step):
+            step = 0
+
+
+cdef inline int check_layout(Record* record) noexcept nogil:
+    """Check shape and strides of a record from outside; set the contiguity flags and the read-only one of overlaps.
+
+    A size-1 dimension decides nothing; zero size is contiguous both ways; a zero stride over more than one element is
+    read-only, as one element stands at several places. Returns a LAYOUT_ code.
+    """
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t total = record.itemsize
+    cdef Py_ssize_t step = record.itemsize
+    cdef Py_ssize_t low = 0
+    cdef Py_ssize_t high = record.itemsize
+    cdef Py_ssize_t reach
+    cdef bint empty = False
+    cdef bint overlap = False
+    cdef int flags = C_CONTIGUOUS | F_CONTIGUOUS
+    cdef int i
+    if record.ndim == 1 and strides[0] == total and 0 <= shape[0] <= 0x7FFFFFFF:
+        # plain and short of any overflow (an item has at most 32 bits of size): most of what comes
+        record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
+        return LAYOUT_OK
+    for i in range(record.ndim - 1, -1, -1):
+        if shape[i] < 0:
+            return LAYOUT_NEGATIVE
+        if shape[i] == 0:
+            empty = True
+        elif shape[i] > 1:
+            if strides[i] != total:
+                flags &= ~C_CONTIGUOUS
+            if strides[i] == 0:
+                overlap = True
+            if mul_overflows(total, shape[i], &total):
+                return LAYOUT_TOO_LARGE
+            if mul_overflows(shape[i] - 1, strides[i], &reach):
+                return LAYOUT_TOO_WIDE
+            if add_overflows(low if reach < 0 else high, reach, &low if reach < 0 else &high):
+                return LAYOUT_TOO_WIDE
+    if empty:
+        record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
+        return LAYOUT_OK
+    if low < -FARTHEST or high > FARTHEST:
+        return LAYOUT_TOO_WIDE
+    if record.ndim > 1 and total != record.itemsize:
+        for i in range(record.ndim):
+            if shape[i] > 1:
+                if strides[i] != step:
+                    flags &= ~F_CONTIGUOUS
+                step *= shape[i]
+    elif not flags & C_CONTIGUOUS:
+        flags &= ~F_CONTIGUOUS
+    if overlap:
+        flags |= READONLY
+    record.flags = (record.flags & ~(C_CONTIGUOUS | F_CONTIGUOUS)) | flags
+    return LAYOUT_OK
+
+
+cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high) noexcept nogil:
+    """Lowest and highest byte touched, relative to element 0, of a checked record: [low, high)."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t reach
+    cdef int i
+    low[0] = 0
+    high[0] = record.itemsize
+    for i in range(record.ndim):
+        if shape[i] == 0:
+            low[0] = 0
+            high[0] = 0
+            return
+        reach = (shape[i] - 1) * strides[i]
+        if reach < 0:
+            low[0] += reach
+        else:
+            high[0] += reach
+
+
+cdef inline Py_ssize_t item_alignment(const Record* record) noexcept nogil:
+    """The alignment a compiled program expects of one element: that of its scalar lane, 1 for opaque bytes."""
+    cdef Py_ssize_t size = record.itemsize
+    if record.dtype.kind == 0:       # KIND_OPAQUE
+        return 1
+    if record.dtype.bits:
+        size = record.dtype.bits >> 3
+        if record.dtype.kind == 6:   # KIND_COMPLEX: the halves
+            size >>= 1
+    return 16 if size > 16 else size
+
+
+cdef inline bint is_aligned(const Record* record) noexcept nogil:
+    """True when every element lies at a multiple of its alignment."""
+    cdef Py_ssize_t need = item_alignment(record)
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef int i
+    if need <= 1:
+        return True
+    for i in range(record.ndim):
+        if shape[i] == 0:
+            return True
+    if <size_t> record.data % <size_t> need:
+        return False
+    for i in range(record.ndim):
+        if shape[i] > 1 and strides[i] % need:
+            return False
+    return True
