@@ -1,0 +1,500 @@
+"""NumPy's array interfaces, both ways: the dict `__array_interface__` (v3) and the capsule `__array_struct__`.
+
+Neither has a release: the owner keeps the object that the attribute was read from, beside it the capsule of the struct,
+and with `data` given as a buffer the open Py_buffer as well. Every number of theirs is checked before it is used; only
+the extent behind a bare pointer cannot be (UNBOUNDED). Names of steps (AI-I2, AS-I1): the protocol's design page;
+specification: https://numpy.org/doc/stable/reference/arrays.interface.html
+"""
+cimport cython
+from cpython.bool cimport PyBool_Check
+from cpython.buffer cimport PyBUF_ANY_CONTIGUOUS, PyBuffer_IsContiguous, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.dict cimport PyDict_Next
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
+from cpython.long cimport PyLong_CheckExact
+from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_SetContext
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_FromObject
+from libc.stdint cimport UINT32_MAX, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from lend._core.checked cimport atomic_add
+from lend._core.owners cimport (
+    BufferOwner, Owner, Protocol, exporter_of, new_buffer_owner, own_object, settle_lease, taken_by,
+)
+from lend._core.record cimport (
+    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, LAYOUT_NEGATIVE, LAYOUT_OK, LAYOUT_TOO_LARGE, MAX_DIMS, READONLY,
+    UNBOUNDED, WANT_BYTES, WANT_WRITABLE, Record, check_layout, clear_dims, is_aligned, on_host, row_major,
+    set_ndim, shape_of, span_of, strides_of,
+)
+from lend.dtypes.code cimport (
+    KIND_BOOL, KIND_COMPLEX, KIND_OPAQUE, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code, code_is_swapped, code_itemsize,
+    make_code,
+)
+from lend.dtypes.dtype cimport code_of
+from lend.dtypes.typestr cimport TYPESTR_KINDS, code_from_typestr, typestr_size_fits, write_typestr
+from lend.protocols.integers cimport int_as_address, int_as_size, read_address, read_size, tuple_of
+
+ARRAY_INTERFACE = taken_by(Protocol(
+    name="array interface", dunder="__array_interface__", devices=(1, 3, 11, 13), readonly=True,
+    spec="https://numpy.org/doc/stable/reference/arrays.interface.html",
+), take_interface)
+ARRAY_STRUCT = taken_by(Protocol(
+    name="array struct", dunder="__array_struct__", devices=(1, 3, 11, 13), readonly=True,
+    spec="https://numpy.org/doc/stable/reference/arrays.interface.html#c-struct-access",
+), take_struct)
+
+cdef extern from "Python.h":
+    bint is_ascii "PyUnicode_IS_ASCII"(object)
+    const char* capsule_name "PyCapsule_GetName"(object)
+    # by pointer: a dying object must not be counted
+    PyObject* new_capsule "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept)
+    void* dying_pointer "PyCapsule_GetPointer"(PyObject*, const char*)
+    void* dying_context "PyCapsule_GetContext"(PyObject*)
+
+# the struct as NumPy lays it out, 56 bytes on 64-bit machines
+ctypedef struct ArrayStruct:
+    int two
+    int nd
+    char typekind
+    int itemsize
+    int flags
+    Py_ssize_t* shape
+    Py_ssize_t* strides
+    void* data
+    PyObject* descr
+
+cdef enum:
+    STRUCT_C = 0x1
+    STRUCT_F = 0x2
+    STRUCT_ALIGNED = 0x100
+    STRUCT_NOTSWAPPED = 0x200
+    STRUCT_WRITEABLE = 0x400
+
+
+# -- import of the dict --------------------------------------------------------------------------------------------
+
+cdef object take_interface(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Take the dict of obj (AI-I1 to AI-I6)."""
+    cdef object facts = None, owner = None
+    cdef object shape = None, typestr = None, strides = None, place = None, offset = None, mask = None
+    cdef Py_ssize_t at = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef bint plain = True, absent = False
+    try:
+        facts = obj.__array_interface__
+        if isinstance(facts, dict):
+            # the keys are the interned words of everybody's source: most dicts are read without a lookup
+            with cython.critical_section(facts):
+                while plain and PyDict_Next(facts, &at, &key, &value):
+                    if key is <PyObject*> "data":
+                        place = <object> value
+                    elif key is <PyObject*> "strides":
+                        strides = <object> value
+                    elif key is <PyObject*> "typestr":
+                        typestr = <object> value
+                    elif key is <PyObject*> "shape":
+                        shape = <object> value
+                    elif key is not <PyObject*> "version" and key is not <PyObject*> "descr":
+                        plain = False
+            if not plain:
+                shape = (<dict> facts).get("shape")
+                typestr = (<dict> facts).get("typestr")
+                strides = (<dict> facts).get("strides")
+                place = (<dict> facts).get("data")
+                offset = (<dict> facts).get("offset")
+                mask = (<dict> facts).get("mask")
+    except AttributeError:
+        absent = True
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        refuse_producer(obj, ARRAY_INTERFACE, error)
+    if absent:
+        refuse("no_door", obj, ARRAY_INTERFACE)
+    if not isinstance(facts, dict):
+        refuse("bad_answer", obj, ARRAY_INTERFACE, ("__array_interface__", "a dict", facts))
+    if shape is None or typestr is None:
+        refuse("missing_key", obj, ARRAY_INTERFACE, ("shape" if shape is None else "typestr",))
+    read_typestr(obj, <dict> facts, typestr, record, want)
+    if mask is not None:
+        refuse("masked", obj, ARRAY_INTERFACE)
+    record.device_type = DEVICE_CPU
+    record.device_id = 0
+    record.flags = 0
+    try:
+        read_layout(obj, shape, strides, record)
+        if isinstance(place, tuple):
+            owner = take_address(obj, <tuple> place, offset, record, want)
+        else:
+            owner = take_bytes(obj, place, offset, record, want)
+    finally:
+        if owner is None:
+            clear_dims(record)
+    return owner
+
+
+cdef int read_typestr(object obj, dict facts, object typestr, Record* record, int want) except -1:
+    """Read the typestr; bytes without a kind may still have a name elsewhere (AI-I3)."""
+    cdef Py_ssize_t length
+    cdef const char* text
+    if not isinstance(typestr, str):
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("typestr", typestr, "a text such as '<f4'"))
+    if type(typestr) is not str:
+        typestr = PyUnicode_FromObject(typestr)  # a subclass loses its own methods
+    if is_ascii(typestr):
+        text = PyUnicode_AsUTF8AndSize(typestr, &length)
+        if code_from_typestr(text, length, &record.dtype):
+            record.itemsize = <unsigned int> code_itemsize(record.dtype)
+            if record.dtype.kind == KIND_OPAQUE:
+                name_opaque(obj, facts, typestr, record, want)
+            return 0
+    # what lend has no dtype for is bytes to somebody who asked for bytes; object pointers and bits never are
+    from lend.protocols.descr import typestr_parts
+    kind, size = typestr_parts(typestr)
+    if not want & WANT_BYTES or kind in "Ot" or not 0 < size <= UINT32_MAX:
+        refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, kind))
+    record.itemsize = size
+    record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
+    return 0
+
+
+cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int want) except -1:
+    """What a `V` typestr really is: the dtype that the object names, a record (refused), or opaque bytes."""
+    cdef object descr, name = None
+    cdef Code code
+    cdef uint8_t order
+    from lend.protocols.descr import read_descr
+    if record.itemsize == 0:
+        refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, "V"))
+    try:
+        descr = facts.get("descr")
+        name = getattr(getattr(obj, "dtype", None), "name", None)
+    except Exception as error:  # noqa: BLE001
+        refuse_producer(obj, ARRAY_INTERFACE, error)
+    if descr is not None:
+        size, fields, objects = read_descr(descr)
+        if size != record.itemsize:
+            refuse("bad_interface", obj, ARRAY_INTERFACE,
+                   ("descr", descr, f"a list of fields of {record.itemsize} bytes, as the typestr {typestr!r} has it"))
+        if objects or (fields and not want & WANT_BYTES):
+            refuse("record_type", obj, ARRAY_INTERFACE, (objects,))
+        if fields:
+            return 0
+    if type(name) is str:
+        try:
+            code_of(name, &code)
+        except (ValueError, TypeError, BufferError):
+            return 0  # a name of the library's own; its bytes stay opaque
+        if code_itemsize(code) == record.itemsize:
+            order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
+            record.dtype = make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | order)
+    return 0
+
+
+cdef int read_layout(object obj, object shape, object strides, Record* record) except -1:
+    """Copy shape and strides into the record and check them (AI-I5)."""
+    cdef Py_ssize_t* extents
+    cdef bint empty = False
+    cdef int i
+    if type(shape) is list:
+        shape = tuple(shape)
+    if type(strides) is list:
+        strides = tuple(strides)
+    if not isinstance(shape, tuple) or len(<tuple> shape) > MAX_DIMS:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("shape", shape, f"a tuple of at most {MAX_DIMS} extents"))
+    if not set_ndim(record, <int> len(<tuple> shape)):
+        raise MemoryError
+    extents = shape_of(record)
+    read_sizes(obj, "shape", <tuple> shape, extents)
+    for i in range(record.ndim):
+        if extents[i] == 0:
+            empty = True
+    if strides is not None:
+        if not isinstance(strides, tuple) or len(<tuple> strides) != record.ndim:
+            refuse("bad_interface", obj, ARRAY_INTERFACE, ("strides", strides, f"a tuple of {record.ndim} steps"))
+        read_sizes(obj, "strides", <tuple> strides, strides_of(record))
+    if strides is None or empty:
+        row_major(record)
+    layout = check_layout(record)
+    if layout != LAYOUT_OK:
+        refuse_layout(obj, ARRAY_INTERFACE, record, layout)
+    return 0
+
+
+cdef int read_sizes(object obj, str field, tuple items, Py_ssize_t* out) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(items)):
+        if not PyLong_CheckExact(items[i]) or not int_as_size(items[i], &out[i]):
+            read_number(obj, field, items[i], &out[i])
+    return 0
+
+
+cdef int read_number(object obj, str field, object item, Py_ssize_t* out) except -1:
+    cdef bint fits = False
+    try:
+        fits = read_size(item, out)
+    except Exception as error:  # noqa: BLE001 - `__index__` may be anybody's
+        refuse_producer(obj, ARRAY_INTERFACE, error)
+    if not fits:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, (field, item, "an integer of 64 bits"))
+    return 0
+
+
+cdef object take_address(object obj, tuple place, object offset, Record* record, int want):
+    """Memory given as (address, readonly): the object is the owner."""
+    cdef Py_ssize_t start = 0
+    cdef uintptr_t address = 0
+    cdef bint known = False, readonly = True
+    if len(place) != 2:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", place, "a pair (address, readonly), a buffer or None"))
+    if offset is not None:
+        read_number(obj, "offset", offset, &start)
+        if start:
+            refuse("bad_interface", obj, ARRAY_INTERFACE, ("offset", start, "0, as it must be beside an address"))
+    if PyLong_CheckExact(place[0]) and PyBool_Check(place[1]):
+        known = int_as_address(place[0], &address)
+        readonly = place[1] is True
+    else:
+        try:
+            known = read_address(place[0], &address)
+            readonly = place[1]
+        except Exception as error:  # noqa: BLE001 - `__index__` and `__bool__` may be anybody's
+            refuse_producer(obj, ARRAY_INTERFACE, error)
+    if not known:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", place, "a pair (address, readonly)"))
+    set_access(obj, ARRAY_INTERFACE, record, readonly, want)
+    set_address(obj, ARRAY_INTERFACE, "data", record, address)
+    return own_object(obj, record)
+
+
+cdef object take_bytes(object obj, object place, object offset, Record* record, int want):
+    """Memory given as a buffer, or as the object's own: the Py_buffer is held, and its length is a bound (AI-I2)."""
+    cdef object source = obj if place is None else place
+    cdef BufferOwner owner
+    cdef Py_ssize_t low, high, room, start = 0
+    if not PyObject_CheckBuffer(source):
+        refuse("bad_interface", obj, ARRAY_INTERFACE, (
+            "data", place, "a pair (address, readonly) or a buffer" if place is not None
+            else "a pair (address, readonly) or a buffer, and the object itself has no buffer"))
+    if offset is not None:
+        read_number(obj, "offset", offset, &start)
+    owner = new_buffer_owner()
+    try:
+        PyObject_GetBuffer(source, &owner.lease, PyBUF_ANY_CONTIGUOUS)
+    except Exception as error:  # noqa: BLE001
+        refuse_producer(obj, ARRAY_INTERFACE, error)
+    # from here on the owner gives it back, whatever happens
+    owner.exporter = exporter_of(&owner.lease)
+    room = owner.lease.len
+    if room < 0 or (room and owner.lease.buf is NULL) or not PyBuffer_IsContiguous(&owner.lease, c"A"):
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a contiguous buffer"))
+    span_of(record, &low, &high)
+    if start < 0 or start > room or start < -low or high > room - start:
+        refuse("out_of_buffer", obj, ARRAY_INTERFACE, (start, low, high, room))
+    record.data = <char*> owner.lease.buf + start if high > low else NULL
+    set_access(obj, ARRAY_INTERFACE, record, owner.lease.readonly, want)
+    settle_lease(owner, obj, owner.exporter, record)
+    return owner
+
+
+cdef inline int set_access(object obj, Protocol protocol, Record* record, bint readonly, int want) except -1:
+    """Note what the producer says about writing; the record has READONLY already if elements overlap."""
+    if readonly:
+        record.flags |= READONLY
+    if want & WANT_WRITABLE and record.flags & READONLY:
+        return refuse("read_only", obj, protocol)
+    return 0
+
+
+cdef inline int set_address(object obj, Protocol protocol, str field, Record* record, uintptr_t address) except -1:
+    """Note a bare address: nothing tells how far it may be read, but it must be one (AI-I6)."""
+    cdef Py_ssize_t low, high
+    record.flags |= UNBOUNDED
+    span_of(record, &low, &high)
+    if high == low:
+        # the pointer of nothing means nothing
+        record.data = NULL
+        return 0
+    if address == 0:
+        return refuse("bad_interface", obj, protocol, (field, 0, "an address, as the shape is not empty"))
+    if (low < 0 and address < <uintptr_t> -low) or address + <uintptr_t> high < address:
+        return refuse("bad_interface", obj, protocol,
+                      (field, address, f"an address with room for bytes {low} to {high} around it (bounds)"))
+    record.data = <char*> address
+    return 0
+
+
+# -- import of the struct --------------------------------------------------------------------------------------------
+
+cdef object take_struct(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Take the capsule of obj (AS-I1): it lives as long as the memory is lent, and so does obj."""
+    cdef object capsule = None, owner = None
+    cdef bint absent = False
+    try:
+        capsule = obj.__array_struct__
+    except AttributeError:
+        absent = True
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        refuse_producer(obj, ARRAY_STRUCT, error)
+    if absent:
+        refuse("no_door", obj, ARRAY_STRUCT)
+    if not PyCapsule_CheckExact(capsule):
+        refuse("bad_answer", obj, ARRAY_STRUCT, ("__array_struct__", "a capsule", capsule))
+    if capsule_name(capsule) is not NULL:
+        refuse("bad_interface", obj, ARRAY_STRUCT,
+               ("the capsule's name", capsule_name(capsule).decode("utf-8", "replace"), "none (NULL)"))
+    try:
+        read_struct(obj, <ArrayStruct*> PyCapsule_GetPointer(capsule, NULL), record, want)
+        owner = own_object(obj, record, capsule)
+    finally:
+        if owner is None:
+            clear_dims(record)
+    return owner
+
+
+cdef int read_struct(object obj, const ArrayStruct* said, Record* record, int want) except -1:
+    cdef Py_ssize_t* shape
+    cdef uint8_t kind = KIND_OPAQUE
+    cdef bint empty = False
+    cdef int i
+    if said.two != 2:
+        refuse("bad_interface", obj, ARRAY_STRUCT, ("two", said.two, "2"))
+    if said.nd < 0 or said.nd > MAX_DIMS:
+        refuse("bad_interface", obj, ARRAY_STRUCT, ("nd", said.nd, f"a number of dimensions from 0 to {MAX_DIMS}"))
+    if said.nd and said.shape is NULL:
+        refuse("bad_interface", obj, ARRAY_STRUCT, ("shape", None, f"{said.nd} extents"))
+    for i in range(KIND_BOOL, KIND_COMPLEX + 1):
+        if said.typekind and TYPESTR_KINDS[i] == said.typekind:
+            kind = i
+    if kind == KIND_OPAQUE or said.itemsize <= 0 or not typestr_size_fits(kind, <uint64_t> said.itemsize):
+        # datetimes lose their unit in the struct, records their fields: the dict tells
+        refuse("struct_type", obj, ARRAY_STRUCT, (said.typekind & 0xFF, said.itemsize))
+    record.itemsize = <unsigned int> said.itemsize
+    record.dtype = make_code(kind, <unsigned short> (8 * said.itemsize), 1,
+                             NATIVE_ORDER if said.flags & STRUCT_NOTSWAPPED else NATIVE_ORDER ^ ORDER_BIG)
+    record.device_type = DEVICE_CPU
+    record.device_id = 0
+    record.flags = 0
+    if not set_ndim(record, said.nd):
+        raise MemoryError
+    shape = shape_of(record)
+    for i in range(said.nd):
+        shape[i] = said.shape[i]
+        if shape[i] == 0:
+            empty = True
+    if said.strides is NULL or empty:
+        row_major(record)
+    else:
+        memcpy(strides_of(record), said.strides, said.nd * sizeof(Py_ssize_t))
+    layout = check_layout(record)
+    if layout != LAYOUT_OK:
+        refuse_layout(obj, ARRAY_STRUCT, record, layout)
+    set_access(obj, ARRAY_STRUCT, record, not said.flags & STRUCT_WRITEABLE, want)
+    return set_address(obj, ARRAY_STRUCT, "data", record, <uintptr_t> said.data)
+
+
+# -- export ----------------------------------------------------------------------------------------------------------
+
+cdef dict give_interface(Record* record, object shown):
+    """A fresh dict over the record (AI-E1 to AI-E5); AttributeError where the interface cannot say it."""
+    cdef char text[40]
+    cdef Py_ssize_t steps[64]  # MAX_DIMS
+    if not on_host(record) or write_typestr(record.dtype, text) < 0:
+        refuse("hidden", shown, ARRAY_INTERFACE, (on_host(record),))
+    write_strides(record, steps)
+    return {
+        "data": (<size_t> record.data, True if record.flags & READONLY else False),
+        "shape": tuple_of(shape_of(record), record.ndim),
+        "strides": tuple_of(steps, record.ndim),
+        "typestr": (<const char*> text).decode("ascii"),
+        "version": 3,
+    }
+
+
+cdef inline void write_strides(const Record* record, Py_ssize_t* out) noexcept:
+    """The strides; that of a size-1 dimension, which decides nothing, as consumers expect it."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t natural = record.itemsize
+    cdef int i
+    for i in range(record.ndim - 1, -1, -1):
+        if shape[i] > 1:
+            out[i] = strides[i]
+            natural = strides[i] * shape[i]
+        else:
+            out[i] = natural
+
+
+cdef object give_struct(Owner owner, Record* record, object shown):
+    """A capsule over the record that pins the owner (AI-E6); AttributeError where a struct cannot say it."""
+    cdef ArrayStruct* said
+    cdef PyObject* made
+    cdef object capsule
+    if (not on_host(record) or not KIND_BOOL <= record.dtype.kind <= KIND_COMPLEX or record.dtype.param != 1
+            or not TYPESTR_KINDS[record.dtype.kind]):
+        refuse("hidden", shown, ARRAY_STRUCT, (on_host(record),))
+    said = <ArrayStruct*> malloc(sizeof(ArrayStruct) + 2 * record.ndim * sizeof(Py_ssize_t))
+    if said is NULL:
+        raise MemoryError
+    said.two = 2
+    said.nd = record.ndim
+    said.typekind = TYPESTR_KINDS[record.dtype.kind]
+    said.itemsize = <int> record.itemsize
+    said.flags = ((STRUCT_C if record.flags & C_CONTIGUOUS else 0) | (STRUCT_F if record.flags & F_CONTIGUOUS else 0)
+                  | (STRUCT_ALIGNED if is_aligned(record) else 0)
+                  | (0 if code_is_swapped(record.dtype) else STRUCT_NOTSWAPPED)
+                  | (0 if record.flags & READONLY else STRUCT_WRITEABLE))
+    said.shape = <Py_ssize_t*> (said + 1)
+    said.strides = said.shape + record.ndim
+    memcpy(said.shape, shape_of(record), record.ndim * sizeof(Py_ssize_t))
+    write_strides(record, said.strides)
+    said.data = record.data
+    said.descr = NULL
+    made = new_capsule(said, NULL, drop_struct)
+    if made is NULL:
+        free(said)
+        raise MemoryError
+    capsule = <object> made
+    Py_DECREF(capsule)
+    PyCapsule_SetContext(capsule, <void*> owner)
+    Py_INCREF(owner)
+    atomic_add(&owner.open_exports, 1)
+    return capsule
+
+
+cdef void drop_struct(PyObject* capsule) noexcept:
+    """Capsule destructor: give back one export, whatever exception is on its way (a producer's release may run)."""
+    cdef PyObject* owner = <PyObject*> dying_context(capsule)
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* trace
+    free(dying_pointer(capsule, NULL))
+    atomic_add(&(<Owner> owner).open_exports, -1)
+    PyErr_Fetch(&kind, &value, &trace)
+    Py_DECREF(<object> owner)
+    PyErr_Restore(kind, value, trace)
+
+
+# -- refusals, off the fast path: the wording lives in refusals.py ---------------------------------------------------
+
+cdef int refuse(str how, object obj, Protocol protocol, tuple facts=()) except -1:
+    from lend.protocols import refusals
+    raise getattr(refusals, how)(obj, protocol, *facts)
+
+
+cdef int refuse_producer(object obj, Protocol protocol, object error) except -1:
+    from lend.protocols import refusals
+    if isinstance(error, (MemoryError, RecursionError)):
+        raise error
+    raise refusals.producer_failed(obj, protocol, error) from error
+
+
+cdef int refuse_layout(object obj, Protocol protocol, const Record* record, int layout) except -1:
+    shape = tuple_of(shape_of(record), record.ndim)
+    if layout == LAYOUT_NEGATIVE:
+        return refuse("bad_interface", obj, protocol, ("shape", shape, "extents of 0 or more"))
+    if layout == LAYOUT_TOO_LARGE:
+        return refuse("bad_interface", obj, protocol, (
+            "shape", shape, f"one whose size (of {record.itemsize}-byte items) fits the address space"))
+    return refuse("bad_interface", obj, protocol, (
+        "strides", tuple_of(strides_of(record), record.ndim), f"steps within reach, with shape {shape} (bounds)"))

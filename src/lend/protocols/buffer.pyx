@@ -1,0 +1,312 @@
+"""The Python buffer protocol (PEP 3118, PEP 688), both ways.
+
+Taken, the open `Py_buffer` is the lease: it is held for as long as the memory is lent, so that bytearray, mmap and
+array.array refuse to move or close. Given, every PyBUF flag is honoured exactly, shape and strides point into the
+record of the exporting object (which is immutable while an export is open), and memory that the host may not read is
+refused. The export slots themselves live with the types, in views/.
+"""
+from cpython.buffer cimport (
+    PyBUF_ANY_CONTIGUOUS,
+    PyBUF_C_CONTIGUOUS,
+    PyBUF_F_CONTIGUOUS,
+    PyBUF_FORMAT,
+    PyBUF_FULL,
+    PyBUF_FULL_RO,
+    PyBUF_ND,
+    PyBUF_STRIDES,
+    PyBUF_WRITABLE,
+    PyBuffer_Release,
+    PyBuffer_ToContiguous,
+    PyObject_CheckBuffer,
+)
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport UINT32_MAX
+from libc.string cimport memcpy
+
+from lend._core.checked cimport atomic_add, raise_pending
+from lend._core.owners cimport (
+    BufferOwner,
+    MemoryOwner,
+    Protocol,
+    allocate,
+    exporter_of,
+    move_lease,
+    new_buffer_owner,
+    release_lease,
+    settle_lease,
+    taken_by,
+)
+from lend._core.record cimport (
+    C_CONTIGUOUS,
+    DEVICE_CPU,
+    EXCLUSIVE,
+    F_CONTIGUOUS,
+    INLINE_LEASE,
+    LAYOUT_OK,
+    LAYOUT_TOO_WIDE,
+    MAX_DIMS,
+    READONLY,
+    WANT_BYTES,
+    WANT_WRITABLE,
+    Record,
+    byte_count,
+    check_layout,
+    clear_dims,
+    on_host,
+    row_major,
+    set_ndim,
+    shape_of,
+    strides_of,
+)
+from lend.dtypes.code cimport KIND_OPAQUE, make_code
+from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
+
+cdef extern from "Python.h":
+    # without Cython's exception check: a refusal is put into words by one function, off the fast path
+    int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
+
+def buffer_offered(obj):
+    """The record when obj has the buffer slot."""
+    return BUFFER if PyObject_CheckBuffer(obj) else None
+
+
+BUFFER = taken_by(Protocol(
+    name="buffer protocol", dunder="__buffer__", devices=(1, 3, 11, 13), readonly=True,
+    spec="https://docs.python.org/3/c-api/buffer.html", offered=buffer_offered,
+), take)
+
+
+cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Open a buffer on obj. With a lease given it is filled in place if it can be, and obj returned; else an owner."""
+    cdef BufferOwner owner
+    cdef object exporter
+    if lease is not NULL:
+        acquire(obj, record, lease, want)
+        exporter = exporter_of(lease)
+        if exporter is obj:
+            record.flags |= INLINE_LEASE
+            return exporter
+        try:
+            owner = new_buffer_owner()
+        except MemoryError:
+            release_lease(lease, exporter)
+            raise
+        move_lease(&owner.lease, lease)
+    else:
+        owner = new_buffer_owner()
+        acquire(obj, record, &owner.lease, want)
+        exporter = exporter_of(&owner.lease)
+    settle_lease(owner, obj, exporter, record)
+    return owner
+
+
+cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except -1:
+    """Open the buffer and read it into the record; what is refused after the opening is given back at once."""
+    cdef Py_ssize_t* shape
+    cdef Py_ssize_t* strides
+    cdef int layout
+    cdef int i
+    # never weaker than FULL_RO: without ND or FORMAT producers answer with bare bytes
+    if get_buffer(obj, lease, PyBUF_FULL if want & WANT_WRITABLE else PyBUF_FULL_RO) < 0:
+        refuse_producer(obj, want)
+    # success is the take: every refusal from here on releases
+    if lease.ndim < 0 or lease.ndim > MAX_DIMS:
+        return release_and_refuse(obj, record, lease, "ndim")
+    if lease.itemsize < 0 or lease.itemsize > <Py_ssize_t> UINT32_MAX:
+        return release_and_refuse(obj, record, lease, "itemsize")
+    if not set_ndim(record, lease.ndim):
+        return release_and_refuse(obj, record, lease, "memory")
+    record.data = <char*> lease.buf
+    record.itemsize = <unsigned int> lease.itemsize
+    record.device_type = DEVICE_CPU
+    record.device_id = 0
+    record.flags = READONLY if lease.readonly else 0
+    if (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
+            and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
+        if not want & WANT_BYTES or holds_objects(lease.format):
+            return release_and_refuse(obj, record, lease, "format")
+        record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
+    if lease.suboffsets is not NULL:
+        for i in range(lease.ndim):
+            if lease.suboffsets[i] >= 0:
+                return release_and_refuse(obj, record, lease, "suboffsets")
+    if lease.ndim:
+        if lease.shape is NULL:
+            return release_and_refuse(obj, record, lease, "shape")
+        shape = shape_of(record)
+        strides = strides_of(record)
+        for i in range(lease.ndim):
+            shape[i] = lease.shape[i]
+        if lease.strides is not NULL:
+            for i in range(lease.ndim):
+                strides[i] = lease.strides[i]
+        else:
+            row_major(record)
+    layout = check_layout(record)
+    if layout != LAYOUT_OK:
+        return release_and_refuse(obj, record, lease, "strides" if layout == LAYOUT_TOO_WIDE else "layout")
+    if byte_count(record) != lease.len:
+        return release_and_refuse(obj, record, lease, "len")
+    if want & WANT_WRITABLE and record.flags & READONLY:
+        return release_and_refuse(obj, record, lease, "readonly")
+    if lease.buf is NULL and lease.len:
+        return release_and_refuse(obj, record, lease, "buf")
+    return 0
+
+
+cdef bint holds_objects(const char* format) noexcept:
+    """True when a struct format has object pointers in it: their bytes are nobody's to lend."""
+    cdef bint in_name = False
+    while format is not NULL and format[0]:
+        if format[0] == c":":
+            in_name = not in_name
+        elif not in_name and (format[0] == c"O" or format[0] == c"&"):
+            return True
+        format += 1
+    return False
+
+
+cdef MemoryOwner take_gathered(object obj, Record* record):
+    """Copy a buffer with suboffsets into memory of lend's own: rows behind pointers become one block."""
+    cdef Py_buffer rows
+    cdef MemoryOwner owner
+    cdef int i
+    if get_buffer(obj, &rows, PyBUF_FULL_RO) < 0:
+        refuse_producer(obj, 0)
+    try:
+        if (not 0 <= rows.ndim <= MAX_DIMS or rows.shape is NULL or rows.itemsize < 0
+                or rows.itemsize > <Py_ssize_t> UINT32_MAX
+                or not code_from_format(rows.format, rows.itemsize, &record.dtype)):
+            refuse("rows_not_gathered", obj)
+        record.itemsize = <unsigned int> rows.itemsize
+        record.device_type = DEVICE_CPU
+        record.device_id = 0
+        record.flags = EXCLUSIVE
+        if not set_ndim(record, rows.ndim):
+            raise MemoryError
+        for i in range(rows.ndim):
+            shape_of(record)[i] = rows.shape[i]
+        row_major(record)
+        if check_layout(record) != LAYOUT_OK or byte_count(record) != rows.len:
+            refuse("rows_not_gathered", obj)
+        owner = allocate(rows.len)
+        PyBuffer_ToContiguous(owner.address, &rows, rows.len, b"C")
+        record.data = owner.address
+        return owner
+    finally:
+        PyBuffer_Release(&rows)
+
+
+cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except -1:
+    """Fill a Py_buffer over the record of exporter, as memoryview itself would answer these flags."""
+    cdef char text[32]
+    cdef char* format = NULL
+    cdef int length
+    if not on_host(record):
+        refuse("not_host", exporter)
+    if flags & PyBUF_WRITABLE and record.flags & READONLY:
+        refuse("request_refused", exporter, ("writable",))
+    if flags & PyBUF_C_CONTIGUOUS == PyBUF_C_CONTIGUOUS and not record.flags & C_CONTIGUOUS:
+        refuse("request_refused", exporter, ("C-contiguous",))
+    if flags & PyBUF_F_CONTIGUOUS == PyBUF_F_CONTIGUOUS and not record.flags & F_CONTIGUOUS:
+        refuse("request_refused", exporter, ("F-contiguous",))
+    if (flags & PyBUF_ANY_CONTIGUOUS == PyBUF_ANY_CONTIGUOUS
+            and not record.flags & (C_CONTIGUOUS | F_CONTIGUOUS)):
+        refuse("request_refused", exporter, ("contiguous",))
+    if flags & PyBUF_STRIDES != PyBUF_STRIDES and not record.flags & C_CONTIGUOUS:
+        refuse("request_refused", exporter, ("C-contiguous (no strides were asked for)",))
+    out.internal = NULL
+    out.format = NULL
+    if flags & PyBUF_FORMAT:
+        if flags & PyBUF_ND == 0:
+            refuse("request_refused", exporter, ("unsigned bytes (no shape was asked for) with a format",))
+        format = <char*> format_from_code(record.dtype)
+        if format is NULL:
+            length = write_format(record.dtype, text)
+            if length < 0:
+                refuse("dtype_not_sayable", exporter)
+            format = <char*> PyMem_Malloc(length + 1)
+            if format is NULL:
+                raise MemoryError
+            memcpy(format, text, length)
+            format[length] = 0
+            out.internal = format
+        out.format = format
+    out.buf = record.data
+    out.len = byte_count(record)
+    out.itemsize = record.itemsize
+    out.readonly = record.flags & READONLY
+    out.suboffsets = NULL
+    out.ndim = record.ndim
+    out.shape = NULL
+    out.strides = NULL
+    if flags & PyBUF_ND == 0:
+        out.ndim = 1
+    elif record.ndim:
+        out.shape = shape_of(record)
+        if flags & PyBUF_STRIDES == PyBUF_STRIDES:
+            out.strides = strides_of(record)
+    atomic_add(&record.exports, 1)
+    return 0
+
+
+cdef void given_back(Record* record, Py_buffer* out) noexcept:
+    """The consumer released a buffer that give() filled."""
+    PyMem_Free(out.internal)
+    out.internal = NULL
+    atomic_add(&record.exports, -1)
+
+
+# -- refusals, off the fast path: the wording lives in refusals.py ------------------------------------------------
+
+cdef int refuse(str how, object shown, tuple facts=()) except -1:
+    from lend.protocols import refusals
+    raise getattr(refusals, how)(shown, BUFFER, *facts)
+
+
+cdef int refuse_producer(object obj, int want) except -1:
+    try:
+        raise_pending()
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - a producer may raise anything; it becomes ours with it as the cause
+        from lend.protocols import refusals
+        if want & WANT_WRITABLE and may_be_read(obj):
+            raise refusals.read_only(obj, BUFFER) from error
+        if not PyObject_CheckBuffer(obj):
+            raise refusals.no_door(obj, BUFFER) from None
+        raise refusals.producer_failed(obj, BUFFER, error) from error
+    return -1
+
+
+cdef bint may_be_read(object obj):
+    """True when the exporter refused only to be written to."""
+    cdef Py_buffer probe
+    if get_buffer(obj, &probe, PyBUF_FULL_RO) < 0:
+        try:
+            raise_pending()
+        except (BufferError, TypeError, ValueError):
+            return False
+    PyBuffer_Release(&probe)
+    return True
+
+
+cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, str field) except -1:
+    """Say what was wrong with a buffer that was given; it is released first, and the record left empty."""
+    cdef Py_ssize_t length = lease.len
+    cdef Py_ssize_t itemsize = lease.itemsize
+    cdef int ndim = lease.ndim
+    cdef int i
+    cdef object format = None
+    cdef object shape = ()
+    if lease.format is not NULL:
+        format = lease.format.decode("utf-8", "replace")
+    if 0 <= ndim <= MAX_DIMS and lease.shape is not NULL:
+        shape = tuple([lease.shape[i] for i in range(ndim)])
+    clear_dims(record)
+    PyBuffer_Release(lease)
+    if field == "memory":
+        raise MemoryError
+    if field == "readonly":
+        return refuse("read_only", obj)
+    return refuse("bad_buffer", obj, (field, format, itemsize, ndim, shape, length))

@@ -1,0 +1,556 @@
+"""DLPack capsules, unversioned and versioned, both ways; the C exchange table stands in dlpack_exchange.pyx.
+
+Taken: inspect, allocate, and only then rename the capsule; between the last check and the rename nothing can fail, so
+a refused capsule is untouched and a taken one has an owner. Given: one allocation for struct, shape and strides,
+strides always filled, the owner (not the View) as manager_ctx. Names of steps (DL-I4, DL-E5): the protocol's page in
+the design; specification: https://dmlc.github.io/dlpack/latest/ and
+https://data-apis.org/array-api/latest/API_specification/generated/array_api.array.__dlpack__.html
+"""
+cimport cython
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
+from cpython.pycapsule cimport (
+    PyCapsule_CheckExact,
+    PyCapsule_GetName,
+    PyCapsule_GetPointer,
+    PyCapsule_IsValid,
+    PyCapsule_SetName,
+)
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, strcmp
+
+from lend._core.checked cimport add_overflows, atomic_add, interpreter_gone, mul_overflows
+from lend._core.dlpack cimport (
+    DLPACK_FLAG_IS_COPIED,
+    DLPACK_FLAG_READ_ONLY,
+    DLPACK_MAJOR_VERSION,
+    DLPACK_MINOR_VERSION,
+    DLDataType,
+    DLDeviceType,
+    DLManagedTensor,
+    DLManagedTensorVersioned,
+    DLPackVersion,
+    DLTensor,
+)
+from lend._core.owners cimport (
+    DLPackOwner,
+    Owner,
+    Protocol,
+    delete_managed,
+    remember_span,
+    settle_tensor,
+    taken_by,
+)
+from lend._core.record cimport (
+    C_CONTIGUOUS,
+    DEVICE_CPU,
+    EXCLUSIVE,
+    HANDLE,
+    INLINE_TENSOR,
+    LAYOUT_OK,
+    LAYOUT_TOO_LARGE,
+    LAYOUT_TOO_WIDE,
+    MAX_DIMS,
+    READONLY,
+    UNBOUNDED,
+    UNTOLD,
+    WANT_WRITABLE,
+    Record,
+    check_layout,
+    clear_dims,
+    element_count,
+    on_host,
+    row_major,
+    set_ndim,
+    shape_of,
+    span_of,
+    strides_of,
+)
+from lend.dtypes.code cimport code_itemsize
+from lend.dtypes.dlpack_type cimport code_from_dlpack, code_to_dlpack
+
+cdef:
+    const char* UNVERSIONED = "dltensor"
+    const char* VERSIONED = "dltensor_versioned"
+    const char* USED_UNVERSIONED = "used_dltensor"
+    const char* USED_VERSIONED = "used_dltensor_versioned"
+    tuple OUR_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
+
+def capsule_offered(obj):
+    """The record for a bare capsule, whatever its name."""
+    return CAPSULE if PyCapsule_CheckExact(obj) else None
+
+
+DLPACK = taken_by(Protocol(
+    name="DLPack", dunder="__dlpack__", devices=range(1, 19), readonly=True,
+    spec="https://dmlc.github.io/dlpack/latest/python_spec.html",
+), take)
+CAPSULE = taken_by(Protocol(
+    name="DLPack capsule", dunder="dltensor", devices=range(1, 19), readonly=True,
+    spec="https://dmlc.github.io/dlpack/latest/python_spec.html", offered=capsule_offered,
+), take_capsule)
+
+# what read_tensor found wrong; the names are those of the struct's fields
+cdef enum:
+    FIELD_NONE = 0
+    FIELD_NDIM
+    FIELD_SHAPE
+    FIELD_EXTENT
+    FIELD_SIZE
+    FIELD_DTYPE
+    FIELD_DEVICE
+    FIELD_DATA
+    FIELD_STRIDES
+    FIELD_BYTE_OFFSET
+    FIELD_MEMORY
+    FIELD_VERSION
+    FIELD_READ_ONLY
+
+cdef tuple FIELDS = (None, "ndim", "shape", "extent", "size", "dtype", "device", "data", "strides", "byte_offset",
+                     "memory")
+
+
+# -- import --------------------------------------------------------------------------------------------------------
+
+cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Ask obj for a capsule (DL-I1 to DL-I4) and take it."""
+    cdef object capsule, give_capsule
+    cdef object announced = ask_device(obj)
+    try:
+        give_capsule = obj.__dlpack__
+    except AttributeError:
+        refuse("no_door", obj)
+    except Exception as error:  # noqa: BLE001
+        refuse_producer(obj, error)
+    try:
+        capsule = give_capsule(max_version=OUR_VERSION)
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        capsule = ask_again(obj, error)
+    if not PyCapsule_CheckExact(capsule):
+        refuse("bad_answer", obj, ("__dlpack__()", "a DLPack capsule", capsule))
+    if (PyCapsule_IsValid(capsule, UNVERSIONED) and hasattr(obj, "__array_interface__")):
+        # the array interface can say "read-only"; an unversioned capsule cannot (the capsule frees its tensor itself)
+        refuse("unversioned_dropped", obj)
+    return take_named(capsule, obj, record, want, announced)
+
+
+cdef object take_capsule(object capsule, Record* record, Py_buffer* lease, int want, void* data):
+    """Take a bare capsule: its producer is unknown."""
+    return take_named(capsule, None, record, want, None)
+
+
+cdef object take_named(object capsule, object producer, Record* record, int want, object announced):
+    """Inspect a capsule, allocate its owner, rename it: from the rename on the owner releases."""
+    cdef DLPackOwner owner
+    cdef const char* name
+    cdef bint versioned
+    cdef void* managed
+    cdef DLTensor* tensor
+    cdef int wrong
+    # two threads must not take one capsule: its check and its renaming are one step
+    with cython.critical_section(capsule):
+        name = PyCapsule_GetName(capsule)
+        versioned = name is not NULL and strcmp(name, VERSIONED) == 0
+        if not versioned and (name is NULL or strcmp(name, UNVERSIONED) != 0):
+            refuse("capsule_name", producer, (None if name is NULL else name.decode("utf-8", "replace"),))
+        managed = PyCapsule_GetPointer(capsule, name)
+        if versioned:
+            if (<DLManagedTensorVersioned*> managed).version.major != DLPACK_MAJOR_VERSION:
+                refuse_version(producer, &(<DLManagedTensorVersioned*> managed).version)
+            tensor = &(<DLManagedTensorVersioned*> managed).dl_tensor
+        else:
+            tensor = &(<DLManagedTensor*> managed).dl_tensor
+        record.flags = 0
+        wrong = read_tensor(tensor, record)
+        if wrong:
+            refuse_tensor(producer, tensor, wrong)
+        if announced is not None and announced != record.device_type:
+            clear_dims(record)
+            refuse("device_mismatch", producer, (announced, record.device_type))
+        if versioned:
+            read_flags((<DLManagedTensorVersioned*> managed).flags, record)
+        elif not want & WANT_WRITABLE:
+            record.flags |= READONLY | UNTOLD
+        if want & WANT_WRITABLE and record.flags & READONLY:
+            clear_dims(record)
+            refuse("read_only", producer)
+        owner = DLPackOwner.__new__(DLPackOwner)
+        PyCapsule_SetName(capsule, USED_VERSIONED if versioned else USED_UNVERSIONED)
+        owner.managed = managed
+        owner.versioned = versioned
+    owner.held = producer
+    remember_span(owner, record)
+    return owner
+
+
+cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record* record, int want) except -1:
+    """Read a tensor that is ours already (no capsule stands in between): a refusal runs its deleter."""
+    cdef int wrong
+    if managed.version.major != DLPACK_MAJOR_VERSION:
+        return drop_and_refuse(managed, producer, FIELD_VERSION)
+    record.flags = 0
+    wrong = read_tensor(&managed.dl_tensor, record)
+    if wrong:
+        return drop_and_refuse(managed, producer, wrong)
+    read_flags(managed.flags, record)
+    if want & WANT_WRITABLE and record.flags & READONLY:
+        clear_dims(record)
+        return drop_and_refuse(managed, producer, FIELD_READ_ONLY)
+    return 0
+
+
+cdef int drop_and_refuse(DLManagedTensorVersioned* managed, object producer, int wrong) except -1:
+    """Say what was wrong, and run the deleter, without an exception set."""
+    try:
+        if wrong == FIELD_VERSION:
+            return refuse_version(producer, &managed.version)
+        if wrong == FIELD_READ_ONLY:
+            return refuse("read_only", producer)
+        return refuse_tensor(producer, &managed.dl_tensor, wrong)
+    finally:
+        delete_managed(managed, True)
+
+
+cdef object keep_managed(DLManagedTensorVersioned* managed, object producer, Record* record, Py_buffer* lease):
+    """Put a tensor that was read where it is released from: the View whose lease is given, else an owner."""
+    cdef DLPackOwner owner
+    if lease is not NULL:
+        lease.internal = managed
+        record.flags |= INLINE_TENSOR
+        return producer
+    try:
+        owner = DLPackOwner.__new__(DLPackOwner)
+    except MemoryError:
+        delete_managed(managed, True)
+        raise
+    settle_tensor(owner, managed, producer, record)
+    return owner
+
+
+cdef inline void read_flags(uint64_t flags, Record* record) noexcept nogil:
+    if flags & DLPACK_FLAG_READ_ONLY:
+        record.flags |= READONLY
+    if flags & DLPACK_FLAG_IS_COPIED:
+        record.flags |= EXCLUSIVE
+
+
+cdef inline bint has_addresses(int device_type) noexcept nogil:
+    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
+    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
+
+
+cdef int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
+    """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
+    cdef Py_ssize_t* shape
+    cdef Py_ssize_t* strides
+    cdef Py_ssize_t low, high, end
+    cdef bint empty = False
+    cdef int layout
+    cdef int i
+    if tensor.ndim < 0 or tensor.ndim > MAX_DIMS:
+        return FIELD_NDIM
+    if tensor.ndim > 0 and tensor.shape is NULL:
+        return FIELD_SHAPE
+    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype):
+        return FIELD_DTYPE
+    if <int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255:
+        return FIELD_DEVICE
+    record.itemsize = <unsigned int> code_itemsize(record.dtype)
+    record.device_type = <unsigned char> tensor.device.device_type
+    record.device_id = 0 if record.device_type == DEVICE_CPU else tensor.device.device_id
+    if not set_ndim(record, tensor.ndim):
+        return FIELD_MEMORY
+    shape = shape_of(record)
+    strides = strides_of(record)
+    for i in range(tensor.ndim):
+        shape[i] = tensor.shape[i]
+        if shape[i] == 0:
+            empty = True
+    if tensor.strides is NULL or empty:
+        row_major(record)
+    else:
+        for i in range(tensor.ndim):
+            if mul_overflows(tensor.strides[i], record.itemsize, &strides[i]):
+                if shape[i] > 1:
+                    clear_dims(record)
+                    return FIELD_STRIDES
+                strides[i] = record.itemsize   # decides nothing
+    layout = check_layout(record)
+    if layout != LAYOUT_OK:
+        clear_dims(record)
+        return (FIELD_SIZE if layout == LAYOUT_TOO_LARGE else
+                FIELD_STRIDES if layout == LAYOUT_TOO_WIDE else FIELD_EXTENT)
+    if empty:
+        # the pointer of an empty tensor means nothing
+        record.data = NULL
+        if not has_addresses(record.device_type):
+            record.flags |= HANDLE
+        return FIELD_NONE
+    if tensor.data is NULL and has_addresses(record.device_type):
+        clear_dims(record)
+        return FIELD_DATA
+    if tensor.byte_offset > <uint64_t> PY_SSIZE_T_MAX:
+        clear_dims(record)
+        return FIELD_BYTE_OFFSET
+    span_of(record, &low, &high)
+    if has_addresses(record.device_type):
+        record.data = <char*> tensor.data + tensor.byte_offset
+        # the lowest and the highest byte must be addresses
+        if (<uintptr_t> tensor.data > <uintptr_t> record.data
+                or (low < 0 and <uintptr_t> record.data < <uintptr_t> -low)
+                or <uintptr_t> record.data + <uintptr_t> high < <uintptr_t> record.data):
+            clear_dims(record)
+            return FIELD_BYTE_OFFSET
+        record.flags |= UNBOUNDED
+    else:
+        record.flags |= HANDLE
+        record.data = <char*> <uintptr_t> tensor.byte_offset
+        if low < 0 and <uint64_t> -low > tensor.byte_offset:
+            clear_dims(record)
+            return FIELD_BYTE_OFFSET
+    return FIELD_NONE
+
+
+cdef object ask_device(object obj):
+    """The device type that obj announces, as an int; None when it has no `__dlpack_device__`."""
+    cdef object ask, pair
+    try:
+        ask = obj.__dlpack_device__
+    except AttributeError:
+        return None
+    except Exception as error:  # noqa: BLE001
+        refuse_producer(obj, error)
+    try:
+        pair = ask()
+    except Exception as error:  # noqa: BLE001
+        refuse_producer(obj, error)
+    try:
+        # unpacked, not indexed: bounds checks are off in compiled files
+        kind, number = pair
+        return int(kind)
+    except (TypeError, ValueError):
+        refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
+
+
+def announced_device(obj):
+    """The device type that an object announces by `__dlpack_device__`, None without one; a LendError for nonsense."""
+    return ask_device(obj)
+
+
+cdef object ask_again(object obj, object error):
+    """One retry without max_version, if it was the signature that refused: no frame below our call (DL-I3)."""
+    cdef object trace = error.__traceback__
+    if isinstance(error, (MemoryError, RecursionError)):
+        raise error
+    if isinstance(error, TypeError) and (trace is None or trace.tb_next is None):
+        try:
+            return obj.__dlpack__()
+        except (MemoryError, RecursionError):
+            raise
+        except Exception:  # noqa: BLE001 - the first error is the cause
+            pass
+    refuse_producer(obj, error)
+
+
+# -- export --------------------------------------------------------------------------------------------------------
+
+cdef object give(Owner owner, Record* record, object shown, int minor, bint copied):
+    """A capsule over the record, of version 1.minor or (below 0) unversioned; `shown` is named in a refusal."""
+    cdef DLManagedTensorVersioned* managed
+    cdef DLManagedTensor* legacy
+    if minor >= 0:
+        managed = give_managed(owner, record, shown, copied)
+        managed.version.minor = minor
+        try:
+            return new_capsule(managed, VERSIONED, drop_capsule)
+        except MemoryError:
+            drop_versioned(managed)
+            raise
+    if record.flags & READONLY:
+        refuse("unversioned_read_only", shown)
+    legacy = <DLManagedTensor*> new_struct(sizeof(DLManagedTensor), record, shown)
+    fill_tensor(&legacy.dl_tensor, <int64_t*> (legacy + 1), owner, record)
+    legacy.manager_ctx = <void*> owner
+    legacy.deleter = delete_unversioned
+    Py_INCREF(owner)
+    atomic_add(&owner.open_exports, 1)
+    try:
+        return new_capsule(legacy, UNVERSIONED, drop_capsule)
+    except MemoryError:
+        drop_unversioned(legacy)
+        raise
+
+
+cdef int minor_of(object max_version) except -2:
+    """The minor version to give for a consumer's max_version; -1 for an unversioned capsule (DL-E1)."""
+    cdef long major, minor
+    if max_version is None:
+        return -1
+    if type(max_version) is tuple and len(<tuple> max_version) == 2:
+        major = PyLong_AsLong((<tuple> max_version)[0])
+        minor = PyLong_AsLong((<tuple> max_version)[1])
+    else:
+        first, second = max_version
+        major, minor = operator_index(first), operator_index(second)
+    if major < 0 or minor < 0:
+        raise ValueError(f"max_version is a pair (major, minor), not {max_version!r}")
+    if major < DLPACK_MAJOR_VERSION:
+        return -1
+    return DLPACK_MINOR_VERSION if major > DLPACK_MAJOR_VERSION else min(minor, DLPACK_MINOR_VERSION)
+
+
+cdef DLManagedTensorVersioned* give_managed(Owner owner, Record* record, object shown, bint copied) except NULL:
+    """A tensor that pins the owner; whoever gets it calls its deleter once."""
+    cdef DLManagedTensorVersioned* managed
+    managed = <DLManagedTensorVersioned*> new_struct(sizeof(DLManagedTensorVersioned), record, shown)
+    managed.version.major = DLPACK_MAJOR_VERSION
+    managed.version.minor = DLPACK_MINOR_VERSION
+    managed.flags = (DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0) | (DLPACK_FLAG_IS_COPIED if copied else 0)
+    fill_tensor(&managed.dl_tensor, <int64_t*> (managed + 1), owner, record)
+    managed.manager_ctx = <void*> owner
+    managed.deleter = delete_versioned
+    Py_INCREF(owner)
+    atomic_add(&owner.open_exports, 1)
+    return managed
+
+
+cdef void* new_struct(size_t head, Record* record, object shown) except NULL:
+    """Check that DLPack can say the record (DL-E5), and make room for struct, shape and strides in one block."""
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef DLDataType said
+    cdef void* block
+    cdef int i
+    if not code_to_dlpack(record.dtype, &said.code, &said.bits, &said.lanes):
+        refuse("dtype_not_sayable", shown)
+    if not record.flags & C_CONTIGUOUS:
+        for i in range(record.ndim):
+            if shape[i] > 1 and (strides[i] < 0 or strides[i] % record.itemsize):
+                refuse("strides_not_sayable", shown, (strides[i],))
+    block = malloc(head + 2 * record.ndim * sizeof(int64_t))
+    if block is NULL:
+        raise MemoryError
+    return block
+
+
+cdef void fill_tensor(DLTensor* tensor, int64_t* dims, Owner owner, Record* record) noexcept:
+    """Write the DLTensor and, behind its struct, shape and strides in elements; a size-1 stride is the natural one."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef int64_t natural = 1
+    cdef DLManagedTensorVersioned* origin
+    cdef int i
+    tensor.device.device_type = <DLDeviceType> record.device_type
+    tensor.device.device_id = record.device_id
+    tensor.ndim = record.ndim
+    code_to_dlpack(record.dtype, &tensor.dtype.code, &tensor.dtype.bits, &tensor.dtype.lanes)
+    tensor.shape = dims
+    tensor.strides = dims + record.ndim
+    for i in range(record.ndim - 1, -1, -1):
+        tensor.shape[i] = shape[i]
+        if shape[i] > 1:
+            tensor.strides[i] = strides[i] // <Py_ssize_t> record.itemsize
+            natural = tensor.strides[i] * shape[i]
+        else:
+            tensor.strides[i] = natural
+    tensor.byte_offset = 0
+    tensor.data = record.data
+    if record.flags & HANDLE:
+        origin = <DLManagedTensorVersioned*> (<DLPackOwner> owner).managed
+        tensor.byte_offset = <uint64_t> <uintptr_t> record.data
+        tensor.data = (origin.dl_tensor.data if (<DLPackOwner> owner).versioned
+                       else (<DLManagedTensor*> origin).dl_tensor.data)
+    if element_count(record) == 0:
+        tensor.data = NULL
+        tensor.byte_offset = 0
+
+
+cdef void drop_versioned(DLManagedTensorVersioned* managed) noexcept:
+    cdef PyObject* owner = <PyObject*> managed.manager_ctx
+    free(managed)
+    let_go(owner)
+
+
+cdef void drop_unversioned(DLManagedTensor* managed) noexcept:
+    cdef PyObject* owner = <PyObject*> managed.manager_ctx
+    free(managed)
+    let_go(owner)
+
+
+cdef void let_go(PyObject* owner) noexcept:
+    """Give back one export, whatever exception is on its way (the last reference may run a producer's release)."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* trace
+    atomic_add(&(<Owner> owner).open_exports, -1)
+    PyErr_Fetch(&kind, &value, &trace)
+    Py_DECREF(<object> owner)
+    PyErr_Restore(kind, value, trace)
+
+
+cdef void delete_versioned(DLManagedTensorVersioned* managed) noexcept nogil:
+    """The deleter we hand out: any thread, with or without the GIL, also when the interpreter is gone (then it leaks)."""
+    if not interpreter_gone():
+        with gil:
+            drop_versioned(managed)
+
+
+cdef void delete_unversioned(DLManagedTensor* managed) noexcept nogil:
+    if not interpreter_gone():
+        with gil:
+            drop_unversioned(managed)
+
+
+cdef void drop_capsule(PyObject* capsule) noexcept:
+    """Capsule destructor: a capsule that nobody consumed frees its tensor. The object is dying: only its name is asked."""
+    # the name is compared as a pointer: it is ours, or the capsule was renamed by who took it
+    cdef const char* name = capsule_name(capsule)
+    if name == VERSIONED:
+        drop_versioned(<DLManagedTensorVersioned*> capsule_pointer(capsule, VERSIONED))
+    elif name == UNVERSIONED:
+        drop_unversioned(<DLManagedTensor*> capsule_pointer(capsule, UNVERSIONED))
+
+
+cdef extern from "Python.h":
+    # by pointer: a dying object must not be counted
+    const char* capsule_name "PyCapsule_GetName"(PyObject*)
+    void* capsule_pointer "PyCapsule_GetPointer"(PyObject*, const char*)
+    object new_capsule "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept)
+    const Py_ssize_t PY_SSIZE_T_MAX
+    object operator_index "PyNumber_Index"(object)
+    long PyLong_AsLong(object) except? -1
+
+
+# -- refusals, off the fast path: the wording lives in refusals.py ---------------------------------------------------
+
+cdef int refuse(str how, object shown, tuple facts=()) except -1:
+    from lend.protocols import refusals
+    raise getattr(refusals, how)(shown, DLPACK, *facts)
+
+
+cdef int refuse_producer(object obj, object error) except -1:
+    from lend.protocols import refusals
+    if isinstance(error, (MemoryError, RecursionError)):
+        raise error
+    raise refusals.producer_failed(obj, DLPACK, error) from error
+
+
+cdef int refuse_version(object producer, const DLPackVersion* version) except -1:
+    return refuse("version", producer, ((version.major, version.minor), OUR_VERSION))
+
+
+cdef int refuse_tensor(object producer, const DLTensor* tensor, int wrong) except -1:
+    """Name the field that was wrong, with its value; the tensor is still the producer's."""
+    cdef int i
+    cdef object shape = None
+    cdef object strides = None
+    if wrong == FIELD_MEMORY:
+        raise MemoryError
+    if 0 <= tensor.ndim <= MAX_DIMS and tensor.shape is not NULL:
+        shape = tuple([tensor.shape[i] for i in range(tensor.ndim)])
+        if tensor.strides is not NULL:
+            strides = tuple([tensor.strides[i] for i in range(tensor.ndim)])
+    return refuse("bad_tensor", producer, (
+        FIELDS[wrong], tensor.ndim, shape, strides, (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes),
+        (<int> tensor.device.device_type, tensor.device.device_id), tensor.byte_offset))

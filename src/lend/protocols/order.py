@@ -1,0 +1,15 @@
+"""The order in which an unknown type is asked for its protocols: the ones that lose least and cost least come first.
+
+To add a protocol, write one file with its record and put the record here.
+"""
+
+from lend.protocols.array_interface import ARRAY_INTERFACE, ARRAY_STRUCT
+from lend.protocols.array_method import ARRAY_METHOD
+from lend.protocols.buffer import BUFFER
+from lend.protocols.dlpack import CAPSULE, DLPACK
+from lend.protocols.dlpack_exchange import EXCHANGE
+from lend.protocols.pointers import POINTERS
+
+__all__ = ["ORDER"]
+
+ORDER = (CAPSULE, EXCHANGE, BUFFER, ARRAY_STRUCT, DLPACK, ARRAY_INTERFACE, POINTERS, ARRAY_METHOD)

@@ -1,0 +1,3 @@
+from lend._core.record cimport Record
+
+cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data)

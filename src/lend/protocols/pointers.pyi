@@ -1,0 +1,5 @@
+"""Types of lend.protocols.pointers."""
+
+from lend._core.owners import Protocol
+
+POINTERS: Protocol

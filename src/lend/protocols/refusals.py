@@ -1,0 +1,469 @@
+"""The wording of what the protocols refuse; loaded when something is refused, never before.
+
+Each function returns the exception for its caller to raise, so that the traceback ends where the refusal was decided.
+"""
+
+from lend._core.owners import type_name_of
+from lend.errors import (
+    LeaseLost,
+    LendError,
+    MalformedDescriptor,
+    NotHostAccessible,
+    NotLendable,
+    ReadOnlyMemory,
+    StreamError,
+    UnsupportedLayout,
+    UnsupportedType,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend._core.owners import Protocol
+
+
+def name(obj: "Any") -> str:
+    """The producer's type as a message names it; the protocols pass None for the unknown producer of a capsule."""
+    return "DLPack capsule" if obj is None else type_name_of(obj)
+
+
+def _the(protocol: "Protocol") -> str:
+    return f"the {protocol.name}" if " " in protocol.name else protocol.name
+
+
+def facts(obj: "Any") -> str:
+    """What came: our own objects tell everything but their values, foreign ones their type."""
+    describe = getattr(type(obj), "_describe", None)
+    return name(obj) if describe is None else str(describe(obj))
+
+
+# -- taking --------------------------------------------------------------------------------------------------------
+
+
+def no_door(obj: "Any", protocol: "Protocol") -> LendError:
+    return _of_type(NotLendable.build(f"{name(obj)} has no {protocol.name}", came=name(obj)))
+
+
+def _of_type(refusal: LendError) -> LendError:
+    """Marked as one that says nothing about this object: another door may then be remembered for its type."""
+    refusal.of_type = True
+    return refusal
+
+
+def producer_failed(obj: "Any", protocol: "Protocol", error: BaseException) -> LendError:
+    if isinstance(error, LendError):
+        # a lend object further down the chain has said it well already
+        return type(error)(str(error))
+    return NotLendable.from_producer(
+        error, f"{name(obj)} refused {_the(protocol)}", door=protocol.dunder, came=name(obj)
+    )
+
+
+def read_only(obj: "Any", protocol: "Protocol") -> LendError:
+    return ReadOnlyMemory.build(
+        f"this {name(obj)} is read-only; a writable view was asked for",
+        came=f"{facts(obj)}, by {_the(protocol)}",
+        remedy="lend.view(x) for a read-only view, or lend.view(x, copy=True) for memory of your own",
+    )
+
+
+def overlapping(obj: "Any") -> LendError:
+    return ReadOnlyMemory.build(
+        f"one element of this {name(obj)} stands at several places (a zero stride); it is lent read-only",
+        came=facts(obj),
+        remedy="lend.view(x, copy=True)",
+    )
+
+
+def bad_buffer(
+    obj: "Any",
+    protocol: "Protocol",
+    field: str,
+    format: "str | None",
+    itemsize: int,
+    ndim: int,
+    shape: "tuple[int, ...]",
+    length: int,
+) -> LendError:
+    came = f"{name(obj)}: format {format!r}, itemsize {itemsize}, ndim {ndim}, shape {shape}, len {length}"
+    if field == "format":
+        return UnsupportedType.build(
+            f"cannot read the buffer format {format!r} of {name(obj)} as one dtype of {itemsize} bytes",
+            came=came,
+            tried=f"{protocol.name} -> format",
+            remedy="lend.view(memoryview(x).cast('B')) for its bytes",
+        )
+    if field == "suboffsets":
+        return UnsupportedLayout.build(
+            f"the buffer of {name(obj)} has suboffsets (rows behind pointers); a View has one address and strides",
+            came=came,
+            tried=f"{protocol.name} -> suboffsets",
+            remedy="copy=True, which gathers the rows",
+        )
+    says = {
+        "ndim": f"ndim is {ndim}: lend takes 0 to 64 dimensions",
+        "itemsize": f"itemsize is {itemsize}",
+        "shape": "there are dimensions and no shape",
+        "layout": f"shape {shape} has a negative extent, or its size does not fit the address space",
+        "strides": f"the strides of shape {shape} reach further than an address can (bounds)",
+        "len": f"len is {length}, and the shape {shape} of {itemsize}-byte items needs {_product(shape) * itemsize}",
+        "buf": f"the address is 0 and len is {length}",
+    }[field]
+    return MalformedDescriptor.build(
+        f"the buffer of {name(obj)} contradicts itself: {says}", came=came, tried=f"{protocol.name} -> {field}"
+    )
+
+
+def rows_not_gathered(obj: "Any", protocol: "Protocol") -> LendError:
+    return UnsupportedLayout.build(
+        f"the rows of {name(obj)} cannot be gathered: their dtype or shape is not understood", came=name(obj)
+    )
+
+
+def _product(shape: "tuple[int, ...]") -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: "Any") -> LendError:
+    return MalformedDescriptor.build(
+        f"{method} of {name(obj)} answered {type_name_of(got)}, not {wanted}",
+        came=name(obj),
+        tried=f"{protocol.name} -> {method}",
+    )
+
+
+def unversioned_dropped(obj: "Any", protocol: "Protocol") -> LendError:
+    return _of_type(NotLendable.build(
+        f"{name(obj)} gives an unversioned DLPack capsule, which cannot say read-only, and an array interface, which can",
+        came=name(obj),
+        tried=f"{protocol.name} -> unversioned capsule, left unconsumed",
+    ))
+
+
+def capsule_name(producer: "Any", protocol: "Protocol", got: "str | None") -> LendError:
+    if got in ("used_dltensor", "used_dltensor_versioned"):
+        return MalformedDescriptor.build(
+            "this DLPack capsule was already consumed: its memory belongs to whoever took it first",
+            came=f"a capsule named {got!r}" + ("" if producer is None else f" from {name(producer)}"),
+            remedy="ask the producer for a new one, or take a view of the producer itself",
+        )
+    return MalformedDescriptor.build(
+        f"not a DLPack capsule: its name is {got!r}",
+        wanted="'dltensor_versioned' or 'dltensor'",
+        came=f"a capsule named {got!r}" + ("" if producer is None else f" from {name(producer)}"),
+    )
+
+
+def version(
+    producer: "Any", protocol: "Protocol", theirs: "tuple[int, int]", ours: "tuple[int, int]"
+) -> LendError:
+    return MalformedDescriptor.build(
+        f"DLPack version {theirs[0]}.{theirs[1]} of {name(producer)} cannot be read: its major version is not {ours[0]}",
+        wanted=f"version {ours[0]}.x (lend reads up to {ours[0]}.{ours[1]})",
+        came=f"version {theirs[0]}.{theirs[1]}",
+        remedy="a newer lend, or the producer's older DLPack",
+    )
+
+
+def device_mismatch(producer: "Any", protocol: "Protocol", announced: int, got: int) -> LendError:
+    from lend.device import Device
+
+    return MalformedDescriptor.build(
+        f"the device of {name(producer)} contradicts itself: __dlpack_device__() says {Device(announced, 0)}, "
+        f"the capsule says {Device(got, 0)}",
+        came=name(producer),
+        tried=f"{protocol.name} -> device",
+    )
+
+
+def bad_tensor(
+    producer: "Any",
+    protocol: "Protocol",
+    field: str,
+    ndim: int,
+    shape: "tuple[int, ...] | None",
+    strides: "tuple[int, ...] | None",
+    dtype: "tuple[int, int, int]",
+    device: "tuple[int, int]",
+    byte_offset: int,
+) -> LendError:
+    code, bits, lanes = dtype
+    came = (
+        f"{name(producer)}: ndim {ndim}, shape {shape}, strides {strides}, dtype (code {code}, bits {bits}, lanes "
+        f"{lanes}), device {device}, byte_offset {byte_offset}"
+    )
+    tried = f"{protocol.name} -> {field}"
+    if field == "dtype":
+        return UnsupportedType.build(
+            f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}",
+            came=came,
+            tried=tried,
+        )
+    if field == "device":
+        return UnsupportedType.build(
+            f"DLPack device type {device[0]} of {name(producer)} not understood: it is a number from 1 to 255",
+            came=came,
+            tried=tried,
+        )
+    says = {
+        "ndim": f"ndim is {ndim}: lend takes 0 to 64 dimensions",
+        "shape": f"ndim is {ndim} and shape is NULL",
+        "extent": f"shape {shape} has a negative extent",
+        "size": f"the size of shape {shape} does not fit the address space",
+        "data": f"data is NULL and the shape {shape} is not empty",
+        "strides": f"strides {strides} reach further than an address can (bounds)",
+        "byte_offset": f"byte_offset {byte_offset} with strides {strides} leaves the address space (bounds)",
+    }[field]
+    return MalformedDescriptor.build(
+        f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried
+    )
+
+
+# -- giving --------------------------------------------------------------------------------------------------------
+
+
+def not_host(shown: "Any", protocol: "Protocol | None") -> LendError:
+    asked = "reading values" if protocol is None else f"{_the(protocol)}"
+    return NotHostAccessible.build(
+        f"{asked} needs host memory; this {type(shown).__name__} is on {shown.device}",
+        came=facts(shown),
+        remedy='v.to(device="cpu") copies, and is counted; or hand it on by DLPack',
+    )
+
+
+def request_refused(shown: "Any", protocol: "Protocol", asked: str) -> LendError:
+    if asked == "writable":
+        return ReadOnlyMemory.build(
+            f"this {type(shown).__name__} is read-only; a writable buffer was asked for",
+            came=facts(shown),
+            remedy="take a const view (const double[:] in Cython), or lend.to(x, ..., copy=True)",
+        )
+    return UnsupportedLayout.build(
+        f"this {type(shown).__name__} cannot be given as {asked}",
+        came=facts(shown),
+        remedy="ask for strides (PyBUF_FULL_RO), or take v.copy()",
+    )
+
+
+def dtype_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
+    dtype = shown.dtype
+    remedies = {
+        "datetime": 'v.reinterpret("int64") (the unit is '
+        f"{getattr(dtype, 'unit', None)}), or the array interface, which carries the unit",
+        "timedelta": 'v.reinterpret("int64") (the unit is '
+        f"{getattr(dtype, 'unit', None)}), or the array interface, which carries the unit",
+        "bfloat": 'v.reinterpret("uint16"), or DLPack, which has bfloat16',
+    }
+    remedy = remedies.get(dtype.kind, f'v.reinterpret("opaque[{dtype.itemsize}]") or bytes: v.buffer')
+    if dtype.byteorder is not None and not dtype.is_native:
+        remedy = "lend.view(x, dtype=v.dtype.newbyteorder('native'), copy=True), or the buffer protocol (byte order)"
+        fact = f"{_the(protocol)} has no word for the byte order of the dtype {dtype}"
+    else:
+        fact = f"{_the(protocol)} has no word for the dtype {dtype}"
+    return UnsupportedType.build(fact, came=facts(shown), remedy=remedy)
+
+
+def strides_not_sayable(shown: "Any", protocol: "Protocol", stride: int) -> LendError:
+    why = (
+        "a negative stride, on which torch <= 2.13 ends the process"
+        if stride < 0
+        else f"a stride of {stride} bytes, which is no multiple of the {shown.itemsize}-byte item"
+    )
+    return UnsupportedLayout.build(
+        f"{_the(protocol)} is not given {why}",
+        came=facts(shown),
+        remedy="copy=True, or the buffer protocol, which carries any stride",
+    )
+
+
+def unversioned_read_only(shown: "Any", protocol: "Protocol") -> LendError:
+    return ReadOnlyMemory.build(
+        f"this {type(shown).__name__} is read-only, which an unversioned DLPack capsule cannot say",
+        came=facts(shown),
+        remedy="__dlpack__(max_version=(1, 0)) or higher, or copy=True",
+    )
+
+
+def stream(shown: "Any", got: "Any", why: str) -> LendError:
+    return StreamError.build(f"stream={got!r} means nothing on {shown.device}: {why}", came=facts(shown))
+
+
+def other_device(shown: "Any", asked: "Any") -> LendError:
+    from lend.device import Device
+
+    return UnsupportedType.build(
+        f"dl_device={tuple(asked)} is another device than that of this {type(shown).__name__}: "
+        f"{Device(int(asked[0]), int(asked[1]))}, not {shown.device}",
+        came=facts(shown),
+        remedy="dl_device=None, or move it first: lend.to(x, ..., device=...)",
+    )
+
+
+# -- objects -------------------------------------------------------------------------------------------------------
+
+
+def released(shown: "Any") -> LendError:
+    return LeaseLost.build(
+        f"this {type(shown).__name__} was released", remedy="take a new view of the producer, or release later"
+    )
+
+
+def still_exported(shown: "Any", exports: int) -> LendError:
+    return LendError.build(
+        f"this {type(shown).__name__} cannot be released: {exports} buffer-protocol export(s) of it are open",
+        came=f"{facts(shown)}; {shown.owner!r}",
+        remedy="drop the memoryview, ndarray or other consumer that was made from it first",
+    )
+
+
+def too_precise() -> LendError:
+    return UnsupportedType.build(
+        "a long double value does not fit a Python float without loss",
+        remedy='lend.to(v, "numpy"), which keeps long double',
+    )
+
+
+def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
+    return MalformedDescriptor.build(f"{field} is {got!r}, not {wanted}", came=f"memory of {name(owner)}")
+
+
+def out_of_bounds(shown: "Any", low: int, high: int, room: int) -> LendError:
+    return MalformedDescriptor.build(
+        f"bytes {low} to {high} were asked for, and there are {room} (bounds)", came=facts(shown)
+    )
+
+
+def not_divisible(shown: "Any", room: int, dtype: "Any") -> LendError:
+    return UnsupportedLayout.build(
+        f"{room} bytes are no whole number of {dtype} ({dtype.itemsize} bytes each)",
+        came=facts(shown),
+        remedy="give shape=, or an offset that leaves a whole number",
+    )
+
+
+# -- array interfaces, pointers and __array__ ------------------------------------------------------------------------
+
+
+def shown(value: "Any") -> str:
+    """A field of a producer, shortly; what is not a plain builtin by its type only, for a repr may do anything."""
+    kind = type(value)
+    if value is None or kind is bool or kind is float:
+        return repr(value)
+    if kind is int:
+        return repr(value) if value.bit_length() <= 256 else f"an int of {value.bit_length()} bits"
+    if kind is str or kind is bytes:
+        return repr(value) if len(value) <= 60 else f"{value[:60]!r} and so on"
+    if kind is tuple or kind is list:
+        inside = ", ".join("..." if type(item) in (tuple, list) else shown(item) for item in value[:8])
+        tail = f", ... ({len(value)} in all)" if len(value) > 8 else "," * (kind is tuple and len(value) == 1)
+        return f"({inside}{tail})" if kind is tuple else f"[{inside}{tail}]"
+    return f"a {name(value)}"
+
+
+def bad_interface(obj: "Any", protocol: "Protocol", field: str, got: "Any", wanted: str) -> LendError:
+    return MalformedDescriptor.build(
+        f"{_the(protocol)} of {name(obj)} cannot be true: {field} is {shown(got)}, not {wanted}",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> {field}",
+    )
+
+
+def missing_key(obj: "Any", protocol: "Protocol", field: str) -> LendError:
+    return MalformedDescriptor.build(
+        f"{_the(protocol)} of {name(obj)} has no {field!r}", came=name(obj), tried=f"{protocol.dunder} -> {field}"
+    )
+
+
+def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high: int, room: int) -> LendError:
+    return MalformedDescriptor.build(
+        f"{_the(protocol)} of {name(obj)} leaves its own buffer (bounds): bytes {offset + low} to {offset + high} "
+        f"are needed, and there are {room}",
+        came=f"{name(obj)}: offset {offset}, a span of {high - low} bytes, a buffer of {room} bytes",
+        tried=f"{protocol.dunder} -> data",
+    )
+
+
+def masked(obj: "Any", protocol: "Protocol") -> LendError:
+    return UnsupportedType.build(
+        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore; nulls "
+        "are what lend.column is for",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> mask",
+        remedy="take data and mask apart: lend.view(x.data) and lend.view(x.mask)",
+    )
+
+
+def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) -> LendError:
+    what = {
+        "O": "Python objects, whose pointers are nobody's to lend",
+        "S": "strings of fixed width",
+        "U": "strings of fixed width",
+        "t": "bits",
+        "V": "bytes, and none of them",
+    }.get(kind, "which lend has no dtype for")
+    return UnsupportedType.build(
+        f"{_the(protocol)} of {name(obj)} has the typestr {shown(typestr)}: {what}",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> typestr",
+        remedy="lend.buffer(x) for the bytes" if kind in ("S", "U") else None,
+    )
+
+
+def record_type(obj: "Any", protocol: "Protocol", objects: bool) -> LendError:
+    return UnsupportedType.build(
+        f"{_the(protocol)} of {name(obj)} has records"
+        + (" with Python objects in them, whose pointers are nobody's to lend" if objects else ", which have no DType"),
+        came=name(obj),
+        tried=f"{protocol.dunder} -> descr",
+        remedy=None if objects else "lend.buffer(x) for the bytes, or one field: lend.view(x['name'])",
+    )
+
+
+def struct_type(obj: "Any", protocol: "Protocol", kind: int, itemsize: int) -> LendError:
+    return UnsupportedType.build(
+        f"{_the(protocol)} of {name(obj)} has kind {chr(kind)!r} of {itemsize} bytes: only b, i, u, f and c of "
+        "their sizes can be read from it, the others lose their meaning in it",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> typekind, itemsize",
+        remedy="__array_interface__, which carries units and fields",
+    )
+
+
+def hidden(shown: "Any", protocol: "Protocol", host: bool) -> AttributeError:
+    kind = type(shown).__name__
+    if not host:
+        why = f"it is on {shown.device}, and this is for host memory; DLPack carries devices"
+    else:
+        why = f"it has no word for {shown.dtype}; DLPack or the array interface may, or v.reinterpret(...)"
+    return AttributeError(f"this {kind} has no {protocol.dunder}: {why}")
+
+
+def no_such_device(obj: "Any", protocol: "Protocol", number: int) -> LendError:
+    from lend.device import Device
+
+    return UnsupportedType.build(
+        f"{name(obj)} has a pointer on {Device(number, 0)}, where memory has no addresses",
+        came=name(obj),
+        tried="__dlpack_device__",
+        remedy="DLPack, which carries handles",
+    )
+
+
+def not_by_array(obj: "Any", protocol: "Protocol", why: str) -> LendError:
+    return NotLendable.build(
+        f"{protocol.dunder} of {name(obj)} is not used: {why}", came=name(obj), tried=protocol.dunder
+    )
+
+
+def no_copy_word(obj: "Any", protocol: "Protocol", error: TypeError) -> LendError:
+    return NotLendable.from_producer(
+        error,
+        f"{protocol.dunder} of {name(obj)} is not used: asked for copy=False it raised, so it may only copy",
+        door=f"{protocol.dunder}(copy=False)",
+        came=name(obj),
+        remedy="call it yourself, and lend the array that it gives: lend.view(x.__array__())",
+    )
