@@ -1,0 +1,177 @@
+"""What a View does beyond holding memory: index, transpose, reshape, read values, copy. Loaded when first asked for."""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+
+from lend._core.gather cimport gather
+from lend._core.owners cimport MemoryOwner, Owner, allocate
+from lend._core.record cimport (
+    DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
+    element_count, row_major, set_ndim, shape_of, strides_of,
+)
+from lend.dtypes.code cimport Code, code_in_native_order, code_itemsize
+from lend.dtypes.dtype cimport code_of
+from lend.views.checks cimport alive, readable
+from lend.views.elements cimport read_element
+from lend.views.indexing cimport plan_index
+from lend.views.view cimport View, hold, view_of
+
+from lend._core import copies
+from lend.views import describe, reshaping
+
+
+def indexed(View view, index):
+    """Basic indexing: integers, slices, Ellipsis, None and tuples of them."""
+    cdef list extents = []
+    cdef list steps = []
+    cdef Py_ssize_t offset
+    alive(&view.record, view)
+    offset = plan_index(&view.record, index if type(index) is tuple else (index,), extents, steps)
+    return with_layout(view, offset, extents, steps, view.record.dtype)
+
+
+def transposed(View view):
+    """The dimensions in reverse order."""
+    cdef Record record
+    cdef View other
+    cdef Py_ssize_t* shape
+    cdef Py_ssize_t* strides
+    cdef int i = 0
+    cdef int j
+    cdef Owner owner = hold(view, &record)
+    other = view_of(owner, &record)
+    shape = shape_of(&other.record)
+    strides = strides_of(&other.record)
+    j = other.record.ndim - 1
+    while i < j:
+        shape[i], shape[j] = shape[j], shape[i]
+        strides[i], strides[j] = strides[j], strides[i]
+        i += 1
+        j -= 1
+    check_layout(&other.record)
+    return other
+
+
+def reshaped(View view, tuple shape):
+    """Another shape over the same elements, without a copy."""
+    alive(&view.record, view)
+    if len(shape) == 1 and not isinstance(shape[0], int):
+        shape = tuple(shape[0])
+    extents, strides = reshaping.plan(view, shape)
+    return with_layout(view, 0, extents, strides, view.record.dtype)
+
+
+def reinterpreted(View view, dtype):
+    """Another dtype over the same bytes."""
+    cdef Code code
+    alive(&view.record, view)
+    code_of(dtype, &code)
+    extents, strides = reshaping.reinterpreted(view, code_itemsize(code))
+    return with_layout(view, 0, extents, strides, code)
+
+
+def item(View view):
+    """The value of the only element."""
+    cdef Record record
+    held = hold(view, &record)
+    readable(&record, view)
+    if element_count(&record) != 1:
+        raise ValueError(f"item() of a View with {element_count(&record)} elements, not 1")
+    return read_element(record.data, record.dtype)
+
+
+def tolist(View view):
+    """The values, nested by dimension."""
+    cdef Record record
+    held = hold(view, &record)
+    readable(&record, view)
+    return nested(&record, record.data, 0)
+
+
+def tobytes(View view, order):
+    """The bytes of the elements in one run."""
+    cdef Record record
+    cdef bytes made
+    cdef char* to
+    cdef bint fortran = checked_order(order)
+    held = hold(view, &record)
+    readable(&record, view)
+    made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
+    to = PyBytes_AS_STRING(made)
+    with nogil:
+        gather(to, &record, fortran, False)
+    return made
+
+
+def copied(View view, order, bint swap, str why, Py_ssize_t alignment=64):
+    """A contiguous copy in memory of lend's own, counted; `swap` brings it to native byte order."""
+    return fresh_copy(view, checked_order(order), swap, why, alignment)
+
+
+cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=64):
+    cdef View made = View.__new__(View)
+    cdef Record source
+    cdef Owner held = hold(view, &source)
+    cdef MemoryOwner memory
+    cdef Py_ssize_t step
+    cdef int i
+    readable(&source, view)
+    if not copy_record(&made.record, &source):
+        raise MemoryError
+    memory = allocate(byte_count(&source), alignment)
+    made.record.data = memory.address
+    made.record.device_type = DEVICE_CPU
+    made.record.device_id = 0
+    made.record.flags = EXCLUSIVE
+    if fortran:
+        step = made.record.itemsize
+        for i in range(made.record.ndim):
+            strides_of(&made.record)[i] = step
+            step *= max(shape_of(&made.record)[i], 1)
+    else:
+        row_major(&made.record)
+    check_layout(&made.record)
+    if swap:
+        made.record.dtype = code_in_native_order(source.dtype)
+    with nogil:
+        gather(memory.address, &source, fortran, swap)
+    made.holder = memory
+    copies.note(describe.facts(view), why, byte_count(&source))
+    return made
+
+
+cdef bint checked_order(order) except -1:
+    if order not in ("C", "F"):
+        raise ValueError(f"order is 'C' or 'F', not {order!r}")
+    return order == "F"
+
+
+cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code):
+    """Another View of the same owner, with a layout that was worked out to lie inside this one."""
+    cdef View other = View.__new__(View)
+    cdef Owner owner = hold(view, &other.record)
+    cdef int i
+    other.record.ndim = 0
+    other.record.exports = 0
+    other.record.flags = other.record.flags & ~(INLINE | RELEASED)
+    if len(extents) > MAX_DIMS or not set_ndim(&other.record, len(extents)):
+        raise MemoryError
+    for i in range(len(extents)):
+        shape_of(&other.record)[i] = extents[i]
+        strides_of(&other.record)[i] = strides[i]
+    other.record.data += offset
+    other.record.dtype = code
+    other.record.itemsize = <unsigned int> code_itemsize(code)
+    check_layout(&other.record)
+    other.holder = owner
+    return other
+
+
+cdef object nested(const Record* record, const char* at, int dim):
+    cdef Py_ssize_t i
+    cdef Py_ssize_t step
+    cdef list values = []
+    if dim == record.ndim:
+        return read_element(at, record.dtype)
+    step = strides_of(record)[dim]
+    for i in range(shape_of(record)[dim]):
+        values.append(nested(record, at + i * step, dim + 1))
+    return values

@@ -1,0 +1,72 @@
+"""Reprs and descriptions of Buffer and View: in Python, where they are easy to change; they never touch the memory."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lend.views.buffers import Buffer
+    from lend.views.view import View
+
+
+def facts(v: "View") -> str:
+    """float32[3, 4] of numpy.ndarray: what a message or the tally of copies calls a View."""
+    return f"{_layout(v)} of {v.owner.producer_type}"
+
+
+def came(obj: "View | Buffer") -> str:
+    """What a refusal shows of our own objects: everything but the values."""
+    if obj.released:
+        return f"{type(obj).__name__} <released>"
+    return _body(obj)
+
+
+def view(v: "View") -> str:
+    return "<View released>" if v.released else f"<View {_body(v)}>"
+
+
+def buffer(b: "Buffer") -> str:
+    return "<Buffer released>" if b.released else f"<Buffer {_body(b)}>"
+
+
+def _layout(v: "View") -> str:
+    return f"{v.dtype}[{', '.join(map(str, v.shape))}]"
+
+
+def _body(obj: "View | Buffer") -> str:
+    words = []
+    if hasattr(obj, "shape"):
+        words.append(f"{_layout(obj)} on {obj.device}")
+        if not obj.c_contiguous:
+            words.append(f"strides {obj.strides}")
+        if not obj.aligned:
+            words.append("unaligned")
+    else:
+        words.append(f"{obj.nbytes} bytes on {obj.device}")
+    if obj.readonly:
+        words.append("read-only")
+    owner = obj.owner
+    words.append(f"lent by {owner.producer_type}")
+    if owner.exports:
+        words.append(f"{owner.exports} open exports")
+    return ", ".join(words)
+
+
+def html(v: "View") -> str:
+    """A small table for notebooks: layout, place, owner."""
+    if v.released:
+        return "<pre>&lt;View released&gt;</pre>"
+    owner = v.owner
+    rows = [
+        ("dtype", v.dtype),
+        ("shape", v.shape),
+        ("strides", f"{v.strides} bytes"),
+        ("device", v.device),
+        ("address", f"{v.ptr:#x}, {'aligned' if v.aligned else 'unaligned'}"),
+        ("writable", "no" if v.readonly else "yes"),
+        ("owner", f"{owner.kind} lease on {owner.nbytes} bytes of {owner.producer_type}"),
+        ("open exports", owner.exports),
+    ]
+    cells = "".join(f"<tr><th>{_text(label)}</th><td>{_text(value)}</td></tr>" for label, value in rows)
+    return f"<table>{cells}</table>"
+
+
+def _text(value: object) -> str:
+    return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

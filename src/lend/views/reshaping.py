@@ -1,0 +1,108 @@
+"""Reshape and reinterpret, worked out on shapes and strides alone."""
+
+from lend.errors import UnsupportedLayout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lend.views.view import View
+
+    Layout = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def plan(view: "View", shape: "Sequence[int]") -> "Layout":
+    """Extents and strides of the same memory under another shape; UnsupportedLayout when there are none.
+
+    The dimensions of the old shape are matched against those of the new in groups of equal product; a group can be
+    shared when its old dimensions run on from each other.
+    """
+    new = _completed(view, shape)
+    if view.size == 0:
+        return new, _row_major(new, view.itemsize)
+    old = [(extent, stride) for extent, stride in zip(view.shape, view.strides, strict=True) if extent != 1]
+    strides = [0] * len(new)
+    i = j = 0
+    while i < len(old) and j < len(new):
+        first_i, first_j = i, j
+        have, want = old[i][0], new[j]
+        while have != want:
+            if have < want:
+                i += 1
+                have *= old[i][0]
+            else:
+                j += 1
+                want *= new[j]
+        for k in range(first_i, i):
+            if old[k][1] != old[k + 1][0] * old[k + 1][1]:
+                raise UnsupportedLayout.build(
+                    f"shape {tuple(view.shape)} with strides {tuple(view.strides)} cannot be seen as {new} without a copy",
+                    came=_came(view),
+                    remedy="v.copy().reshape(...)",
+                )
+        step = old[i][1]
+        for k in range(j, first_j - 1, -1):
+            strides[k] = step
+            step *= new[k]
+        i += 1
+        j += 1
+    for k in range(j, len(new)):  # what is left are extents of 1
+        strides[k] = view.itemsize
+    return new, tuple(strides)
+
+
+def reinterpreted(view: "View", itemsize: int) -> "Layout":
+    """Extents and strides under another item size: the last dimension changes, as `numpy.ndarray.view` has it."""
+    if itemsize == view.itemsize:
+        return view.shape, view.strides
+    if view.ndim == 0 or itemsize == 0 or view.itemsize == 0:
+        raise UnsupportedLayout.build(
+            f"items of {view.itemsize} bytes cannot be seen as items of {itemsize} bytes in 0 dimensions",
+            came=_came(view),
+        )
+    *outer, last = view.shape
+    if last != 1 and view.size and view.strides[-1] != view.itemsize:
+        raise UnsupportedLayout.build(
+            f"the last dimension (stride {view.strides[-1]}) has gaps: items of {itemsize} bytes would span them",
+            came=_came(view),
+            remedy="v.copy().reinterpret(...), or a dtype of the same size",
+        )
+    if last * view.itemsize % itemsize:
+        raise UnsupportedLayout.build(
+            f"the last dimension has {last * view.itemsize} bytes, no whole number of {itemsize}-byte items",
+            came=_came(view),
+        )
+    return (*outer, last * view.itemsize // itemsize), (*view.strides[:-1], itemsize)
+
+
+def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
+    known = 1
+    for extent in shape:
+        if extent < -1:
+            raise ValueError(f"an extent is not negative (-1 once for the rest), got {tuple(shape)}")
+        known *= 1 if extent == -1 else extent
+    free = list(shape).count(-1)
+    if free > 1:
+        raise ValueError(f"one extent can be -1, got {tuple(shape)}")
+    if free:
+        if known == 0 or view.size % known:
+            raise ValueError(f"{view.size} elements cannot be shaped as {tuple(shape)}")
+        return tuple(view.size // known if extent == -1 else extent for extent in shape)
+    if known != view.size:
+        raise ValueError(f"{view.size} elements cannot be shaped as {tuple(shape)}")
+    return tuple(shape)
+
+
+def _row_major(shape: "tuple[int, ...]", itemsize: int) -> "tuple[int, ...]":
+    strides = []
+    step = itemsize
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def _came(view: "View") -> str:
+    from lend.views import describe
+
+    return describe.came(view)

@@ -1,0 +1,632 @@
+"""View: a record of memory, what holds it, and the protocol methods, each a line that calls its protocol.
+
+A View made by the buffer protocol holds the open Py_buffer inside itself until a second holder appears (a slice, a
+capsule, somebody asking for `.owner`); then the lease moves into a BufferOwner that all of them share. Objects are
+immutable but for `release()`. The export slots must live with the types, so they stand here; what they do stands in
+protocols/.
+"""
+cimport cython
+from cpython.buffer cimport PyBuffer_Release
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
+from cpython.ref cimport PyObject
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uintptr_t
+from libc.string cimport memset
+
+from lend._core.checked cimport atomic_add, atomic_get, set_buffer_obj
+from lend._core.dlpack cimport DLManagedTensorVersioned
+from lend._core.gather cimport gather
+from lend._core.owners cimport (
+    BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, own_object, release_lease, settle_lease, settle_tensor,
+)
+from lend._core.record cimport (
+    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE, INLINE_LEASE, INLINE_TENSOR, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
+    UNBOUNDED, UNTOLD, WANT_ANY, Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_aligned,
+    item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
+)
+from lend.dtypes.code cimport KIND_UINT, Code, code_in_native_order, code_is_swapped, code_itemsize, make_code
+from lend.dtypes.dtype cimport code_of, dtype_from_code
+from lend.protocols cimport array_interface, buffer, dlpack
+from lend.views.checks cimport alignment_of, alive, readable, sizes
+from lend.views.elements cimport read_element
+from lend.views.indexing cimport plan_index
+from lend.views.pointers cimport fill_from_pointer
+
+cdef dict _hooks = {}
+
+
+def set_hooks(**hooks):
+    """Let the floor above say what `to`, `__array__` and `verify` do: nothing here imports upward."""
+    _hooks.update(hooks)
+
+
+cdef object _derived = None
+
+
+cdef object derived():
+    """views/derived.pyx: what a View does beyond holding memory, loaded when it is first asked for."""
+    global _derived
+    if _derived is None:
+        from lend.views import derived as module
+        _derived = module
+    return _derived
+
+
+cdef object call_hook(str name):
+    """The function that the floor above has set for `name`."""
+    return _hooks[name]
+
+
+cdef object export_dlpack(Owner owner, View view, Record* record, object shown, stream, max_version, dl_device, copy):
+    """`__dlpack__` of Buffer and View (DL-E1 to DL-E4)."""
+    cdef int minor = dlpack.minor_of(max_version)
+    cdef View made
+    cdef Record relabelled
+    if stream is not None:
+        check_stream(record, shown, stream)
+    if dl_device is not None:
+        kind, number = dl_device
+        if (int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU)):
+            if int(kind) != DEVICE_CPU or not on_host(record):
+                from lend.protocols import refusals
+                raise refusals.other_device(shown, dl_device)
+            relabelled = record[0]
+            relabelled.device_type = DEVICE_CPU
+            relabelled.device_id = 0
+            record = &relabelled
+    if copy:
+        if view is None:
+            view = view_of(owner, record)
+        made = derived().copied(view, "C", code_is_swapped(record.dtype), "__dlpack__(copy=True)")
+        return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
+    return dlpack.give(owner, record, shown, minor, False)
+
+
+cdef int check_stream(const Record* record, object shown, stream) except -1:
+    """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3)."""
+    from lend.protocols import refusals
+    number = stream
+    if record.device_type == DEVICE_CPU:
+        raise refusals.stream(shown, stream, "host memory has no stream: pass None")
+    if record.device_type in (2, 13) and number == 0:
+        raise refusals.stream(shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
+    if record.device_type == 10 and number in (1, 2):
+        raise refusals.stream(shown, stream, "1 and 2 mean nothing on ROCm: pass 0 or a handle")
+    return 0
+
+
+cdef View view_of(Owner owner, const Record* record):
+    """A View of a record whose owner is known."""
+    cdef View view = blank()
+    if not copy_record(&view.record, record):
+        raise MemoryError
+    view.holder = owner
+    track(view)
+    return view
+
+
+@cython.final
+cdef class ExchangeTable:
+    """`View.__dlpack_c_exchange_api__`: the capsule of views/exchange.pyx, loaded when a consumer first asks."""
+
+    def __get__(self, instance, owner):
+        from lend.views.exchange import CAPSULE
+        return CAPSULE
+
+
+# -- making and unmaking, by hand: half the cost of the most common call lies here -----------------------------------
+
+cdef extern from *:
+    """
+    #define lend_blank_fields(view) do {                \\
+        (view)->record.flags = 0;                       \\
+        (view)->record.exports = 0;                     \\
+        (view)->record.ndim = 0;                        \\
+        (view)->record.data = NULL;                     \\
+        (view)->holder = Py_NewRef(Py_None);            \\
+        (view)->__weakref__ = NULL;                     \\
+    } while (0)
+    #define lend_has_weakrefs(view) ((view)->__weakref__ != NULL)
+    static void lend_set_dealloc(PyTypeObject *type, void (*dealloc)(PyObject *)) { type->tp_dealloc = dealloc; }
+    """
+    void blank_fields "lend_blank_fields"(View view)
+    bint has_weakrefs "lend_has_weakrefs"(View view)
+    void set_dealloc "lend_set_dealloc"(type cls, void (*dealloc)(PyObject*) noexcept)
+
+
+cdef extern from "Python.h":
+    ctypedef struct PyTypeObject:
+        pass
+    object gc_new "_PyObject_GC_New"(PyTypeObject* cls)
+    void gc_del "PyObject_GC_Del"(void*)
+    void gc_untrack "PyObject_GC_UnTrack"(void*)
+    void PyObject_ClearWeakRefs(PyObject*)
+    PyObject* PyErr_Occurred()
+    void drop "Py_XDECREF"(PyObject*)
+
+
+cdef View blank():
+    """A View of nothing, not yet shown to the collector: its maker fills it and calls track(). Cheaper than tp_new,
+    which zeroes every byte of it."""
+    cdef View view = <View> gc_new(<PyTypeObject*> View)
+    blank_fields(view)
+    return view
+
+
+cdef void unmake(PyObject* self) noexcept:
+    """tp_dealloc of View. The reference in `holder` is the one that the Py_buffer gives back; a pending exception is
+    kept aside only when there is one, as a release may run anything."""
+    cdef PyObject* kind = NULL
+    cdef PyObject* value
+    cdef PyObject* trace
+    gc_untrack(self)
+    if has_weakrefs(<View> self):
+        PyObject_ClearWeakRefs(self)
+    if PyErr_Occurred() is not NULL:
+        PyErr_Fetch(&kind, &value, &trace)
+    if (<View> self).record.flags & INLINE_LEASE:
+        set_buffer_obj(&(<View> self).lease, <PyObject*> (<View> self).holder)
+        PyBuffer_Release(&(<View> self).lease)
+    else:
+        if (<View> self).record.flags & INLINE_TENSOR:
+            delete_managed((<View> self).lease.internal, True)
+        drop(<PyObject*> (<View> self).holder)
+    if kind is not NULL:
+        PyErr_Restore(kind, value, trace)
+    clear_dims(&(<View> self).record)
+    gc_del(self)
+
+
+# -- View ----------------------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.no_gc_clear
+cdef class View:
+    """N-dimensional, strided, typed memory of somebody else's, on any device; made by `lend.view`.
+
+    A View copies nothing and keeps the memory alive: its owner holds a lease (an open buffer, a DLPack tensor, a
+    reference) that is given back when the last View, slice, array or capsule made from it is gone. It speaks the buffer
+    protocol, DLPack, `__array_interface__` and `__array_struct__`, so every library can take it.
+
+    Attributes
+    ----------
+    ptr : int
+        Address of element 0.
+    shape, strides : tuple of int
+        Extents, and steps in bytes (signed).
+    ndim, size, itemsize, nbytes : int
+        Dimensions, elements, bytes of one element, bytes of all elements.
+    dtype : DType
+        What one element is.
+    device : Device
+        Where the memory is.
+    readonly : bool
+        True when it may not be written to.
+    c_contiguous, f_contiguous, aligned : bool
+        What the layout promises.
+    owner : Owner
+        The lease, shared by all that was made from it.
+    buffer : Buffer
+        The untyped bytes, from the lowest to the highest.
+
+    Examples
+    --------
+    >>> import lend
+    >>> v = lend.view(bytearray(b"abcdef"))
+    >>> v
+    <View uint8[6] on cpu, lent by bytearray>
+    >>> v[::2].tolist()
+    [97, 99, 101]
+    """
+
+    __dlpack_c_exchange_api__ = ExchangeTable()
+
+    def __init__(self):
+        raise TypeError("View is made by lend.view(x), or by View.from_pointer for memory of your own")
+
+    @staticmethod
+    def from_pointer(ptr, shape, dtype, *, owner, strides=None, device="cpu", bint readonly=True):
+        """Lend memory of your own: an address, its layout, and the object that keeps it alive.
+
+        Parameters
+        ----------
+        ptr : int
+            Address of element 0.
+        shape : int or sequence of int
+            Extents.
+        dtype : DType or anything `DType` understands
+            Element type.
+        owner : object
+            Kept alive as long as anything made from the View is; required, None is a TypeError.
+        strides : sequence of int, optional
+            Steps in bytes; row-major when not given.
+        device : Device, str or pair, optional
+            Where the memory is.
+        readonly : bool, optional
+            True (default): consumers may not write.
+
+        Returns
+        -------
+        View
+            Over exactly that memory; nothing is copied or read.
+
+        Raises
+        ------
+        TypeError
+            Without an owner.
+        MalformedDescriptor
+            When address, shape or strides contradict themselves.
+
+        Examples
+        --------
+        >>> import ctypes, lend
+        >>> block = (ctypes.c_double * 4)(1, 2, 3, 4)
+        >>> v = lend.View.from_pointer(ctypes.addressof(block), (2, 2), "float64", owner=block)
+        >>> v.tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+        """
+        cdef View view = View.__new__(View)
+        fill_from_pointer(&view.record, ptr, (shape,) if isinstance(shape, int) else tuple(shape), dtype, owner,
+                          strides, device, readonly)
+        view.holder = own_object(owner, &view.record)
+        return view
+
+    # -- facts --
+
+    @property
+    def ptr(self):
+        """Address of element 0 (of a device without addresses: its byte offset)."""
+        alive(&self.record, self)
+        return <size_t> self.record.data
+
+    @property
+    def shape(self):
+        """Extents."""
+        alive(&self.record, self)
+        return sizes(shape_of(&self.record), self.record.ndim)
+
+    @property
+    def strides(self):
+        """Steps from one element to the next, in bytes."""
+        alive(&self.record, self)
+        return sizes(strides_of(&self.record), self.record.ndim)
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        alive(&self.record, self)
+        return self.record.ndim
+
+    @property
+    def size(self):
+        """Number of elements."""
+        alive(&self.record, self)
+        return element_count(&self.record)
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        alive(&self.record, self)
+        return self.record.itemsize
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements, without gaps."""
+        alive(&self.record, self)
+        return byte_count(&self.record)
+
+    @property
+    def dtype(self):
+        """What one element is."""
+        alive(&self.record, self)
+        return dtype_from_code(self.record.dtype)
+
+    @property
+    def device(self):
+        """Where the memory is."""
+        alive(&self.record, self)
+        from lend.device import Device
+        return Device(self.record.device_type, self.record.device_id)
+
+    @property
+    def readonly(self):
+        """True when the memory may not be written to."""
+        alive(&self.record, self)
+        return bool(self.record.flags & READONLY)
+
+    @property
+    def c_contiguous(self):
+        """True when the elements lie without gaps in row-major order."""
+        alive(&self.record, self)
+        return bool(self.record.flags & C_CONTIGUOUS)
+
+    @property
+    def f_contiguous(self):
+        """True when the elements lie without gaps in column-major order."""
+        alive(&self.record, self)
+        return bool(self.record.flags & F_CONTIGUOUS)
+
+    @property
+    def aligned(self):
+        """True when every element lies at a multiple of its alignment."""
+        alive(&self.record, self)
+        return is_aligned(&self.record)
+
+    @property
+    def alignment(self):
+        """The largest power of two, up to 4096, that divides the address of element 0."""
+        alive(&self.record, self)
+        return alignment_of(&self.record)
+
+    @property
+    def exclusive(self):
+        """True when the producer said that this is a private copy (DLPack's IS_COPIED), or lend made it."""
+        alive(&self.record, self)
+        return bool(self.record.flags & EXCLUSIVE)
+
+    @property
+    def writability_untold(self):
+        """True when the producer's protocol could not say whether it may be written to (unversioned DLPack)."""
+        alive(&self.record, self)
+        return bool(self.record.flags & UNTOLD)
+
+    @property
+    def owner(self):
+        """The lease: what keeps the memory alive, shared by all that was made from it."""
+        alive(&self.record, self)
+        return owner_of(self)
+
+    @property
+    def buffer(self):
+        """The untyped bytes, from the lowest to the highest byte touched."""
+        alive(&self.record, self)
+        return _hooks["buffer"](self)
+
+    @property
+    def released(self):
+        """True after release()."""
+        return bool(self.record.flags & RELEASED)
+
+    # -- zero-copy derivations --
+
+    def __len__(self):
+        alive(&self.record, self)
+        if self.record.ndim == 0:
+            raise TypeError("len() of a 0-d View")
+        return shape_of(&self.record)[0]
+
+    def __getitem__(self, index):
+        """Basic indexing: integers, slices, Ellipsis, None and tuples of them; always zero-copy."""
+        return derived().indexed(self, index)
+
+    def __iter__(self):
+        alive(&self.record, self)
+        if self.record.ndim == 0:
+            raise TypeError("iteration over a 0-d View")
+        return iter([self[i] for i in range(len(self))])
+
+    @property
+    def T(self):
+        """The same memory with the dimensions in reverse order."""
+        return derived().transposed(self)
+
+    def reshape(self, *shape):
+        """The same memory under another shape, or a refusal; one extent may be -1.
+
+        Raises
+        ------
+        UnsupportedLayout
+            When the strides do not allow it without a copy.
+        ValueError
+            When the number of elements differs.
+        """
+        return derived().reshaped(self, shape)
+
+    def reinterpret(self, dtype):
+        """The same memory under another dtype; the last dimension changes where the sizes differ (NumPy's rule).
+
+        Raises
+        ------
+        UnsupportedLayout
+            When the sizes differ and the last dimension is not contiguous or does not divide.
+        """
+        return derived().reinterpreted(self, dtype)
+
+    # -- values --
+
+    def item(self):
+        """The value of the only element, as a Python object."""
+        return derived().item(self)
+
+    def tolist(self):
+        """The values as (nested lists of) Python objects; datetime64 and timedelta64 as the int in their unit."""
+        return derived().tolist(self)
+
+    def tobytes(self, order="C"):
+        """The bytes of the elements in row-major ("C") or column-major ("F") order; copies."""
+        return derived().tobytes(self, order)
+
+    def copy(self, order="C"):
+        """A View of fresh, writable, 64-byte aligned memory with the same values; counted by `lend.copies()`."""
+        return derived().copied(self, order, False, "copy()")
+
+    def __copy__(self):
+        alive(&self.record, self)
+        return derive(self)
+
+    def __deepcopy__(self, memo):
+        return derived().copied(self, "C", False, "copy.deepcopy")
+
+    def to(self, target=None, **options):
+        """Hand the memory to a library, class or callable: `lend.to(self, target, ...)`."""
+        alive(&self.record, self)
+        return _hooks["to"](self, target, **options)
+
+    # -- life --
+
+    def release(self):
+        """Give up this object's hold on the memory; what was made from it stays valid.
+
+        Raises
+        ------
+        LendError
+            While a buffer-protocol export of this very object (a memoryview, an ndarray) is open.
+        """
+        cdef object holder = None
+        cdef int inlined = 0
+        cdef int exports
+        with cython.critical_section(self):
+            if self.record.flags & RELEASED:
+                return
+            exports = atomic_get(&self.record.exports)
+            if exports == 0:
+                holder = self.holder
+                inlined = self.record.flags & INLINE
+                self.record.flags = (self.record.flags | RELEASED) & ~INLINE
+                self.holder = None
+                self.record.data = NULL
+        if exports:
+            from lend.protocols import refusals
+            raise refusals.still_exported(self, exports)
+        if inlined == INLINE_LEASE:
+            release_lease(&self.lease, holder)
+        elif inlined == INLINE_TENSOR:
+            delete_managed(self.lease.internal, True)
+
+    def __enter__(self):
+        alive(&self.record, self)
+        return self
+
+    def __exit__(self, *exc):
+        self.release()
+
+    def verify(self):
+        """Ask the producer again whether the memory is still where it was lent.
+
+        Only producers that are known to reallocate under an export (NumPy arrays, torch tensors) are asked; the
+        protocol exports never are.
+
+        Raises
+        ------
+        LeaseLost
+            When the View was released, or its producer moved or shrank the memory.
+        """
+        alive(&self.record, self)
+        _hooks["verify"](self)
+
+    # -- protocols --
+
+    def __getbuffer__(self, Py_buffer* out, int flags):
+        with cython.critical_section(self):
+            alive(&self.record, self)
+            buffer.give(self, &self.record, out, flags)
+            out.obj = self
+            if not self.record.flags & INLINE:
+                atomic_add(&(<Owner> self.holder).open_exports, 1)
+
+    def __releasebuffer__(self, Py_buffer* out):
+        with cython.critical_section(self):
+            buffer.given_back(&self.record, out)
+            # an owner that was made in between took the count over
+            if not self.record.flags & INLINE:
+                atomic_add(&(<Owner> self.holder).open_exports, -1)
+
+    def __dlpack_device__(self):
+        """DLPack: (device type, device id)."""
+        alive(&self.record, self)
+        return (self.record.device_type, self.record.device_id)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """DLPack: a capsule over this memory, versioned when max_version allows; pins the owner, not the View.
+
+        Raises
+        ------
+        LendError
+            For what DLPack cannot say: read-only memory without max_version, foreign byte order, datetimes, negative
+            strides. A stream that means nothing here is a StreamError, which is a ValueError too.
+        """
+        cdef Owner owner
+        alive(&self.record, self)
+        owner = owner_of(self)
+        if stream is None and dl_device is None and copy is None:
+            return dlpack.give(owner, &self.record, self, dlpack.minor_of(max_version), False)
+        return export_dlpack(owner, self, &self.record, self, stream, max_version, dl_device, copy)
+
+    @property
+    def __array_interface__(self):
+        """NumPy's array interface, version 3; AttributeError where it cannot carry this View."""
+        alive(&self.record, self)
+        return array_interface.give_interface(&self.record, self)
+
+    @property
+    def __array_struct__(self):
+        """NumPy's array struct; AttributeError where it cannot carry this View."""
+        alive(&self.record, self)
+        return array_interface.give_struct(owner_of(self), &self.record, self)
+
+    def __array__(self, dtype=None, copy=None):
+        """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
+        alive(&self.record, self)
+        return _hooks["array"](self, dtype, copy)
+
+    def _describe(self):
+        """What a refusal shows of this object."""
+        from lend.views import describe
+        return describe.came(self)
+
+    def __repr__(self):
+        from lend.views import describe
+        return describe.view(self)
+
+    def _repr_html_(self):
+        from lend.views import describe
+        return describe.html(self)
+
+    def __sizeof__(self):
+        return sizeof(Record) + sizeof(Py_buffer) + 40 + (0 if self.record.flags & RELEASED else byte_count(&self.record))
+
+
+cdef Owner owner_of(View view):
+    """The owner; a lease that still lies in the View moves out first, for it gets a second holder."""
+    cdef BufferOwner buffer_owner = None
+    cdef DLPackOwner tensor_owner = None
+    cdef Owner owner
+    if not view.record.flags & INLINE:
+        return <Owner> view.holder
+    # allocating may run the collector, and with it anything: look again before moving
+    if view.record.flags & INLINE_LEASE:
+        owner = buffer_owner = BufferOwner.__new__(BufferOwner)
+    else:
+        owner = tensor_owner = DLPackOwner.__new__(DLPackOwner)
+    with cython.critical_section(view):
+        if view.record.flags & INLINE:
+            if buffer_owner is not None:
+                move_lease(&buffer_owner.lease, &view.lease)
+                settle_lease(buffer_owner, view.holder, view.holder, &view.record)
+            else:
+                settle_tensor(tensor_owner, <DLManagedTensorVersioned*> view.lease.internal, view.holder, &view.record)
+            owner.open_exports = view.record.exports
+            view.holder = owner
+            view.record.flags &= ~INLINE
+    return <Owner> view.holder
+
+
+cdef Owner hold(View view, Record* record):
+    """The owner, and a copy of the facts that a release in another thread cannot change; the far dimensions of many
+    are the View's until it dies."""
+    cdef Owner owner = owner_of(view)
+    with cython.critical_section(view):
+        record[0] = view.record
+    if owner is None or record.flags & RELEASED:
+        record.ndim = 0
+        alive(&view.record, view)
+    return owner
+
+
+cdef View derive(View view):
+    """Another View of the same record and owner."""
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    return view_of(owner, &record)
+
+
+set_dealloc(View, unmake)
