@@ -1,0 +1,56 @@
+"""lend: hand memory from one Python library to another without copying it, and never lie about it.
+
+`lend.view(x)` is the memory of any array, `lend.buffer(x)` its bytes, `lend.to(x, target)` hands it on,
+`lend.explain(x, target)` says beforehand what that would copy and why. What cannot be carried is refused with a sentence.
+"""
+
+from lend.errors import LendError
+from lend.front import buffer, view
+
+__version__ = "0.1.0.dev0"
+
+# the rest of the front door is loaded when somebody asks for it: name -> (module, attribute)
+_ROOMS = {
+    "Buffer": ("lend.views.buffers", "Buffer"),
+    "DType": ("lend.dtypes.dtype", "DType"),
+    "Device": ("lend.device", "Device"),
+    "View": ("lend.views.view", "View"),
+    "copies": ("lend._core.copies", "copies"),
+    "errors": ("lend.errors", None),
+    "explain": ("lend.plan", "explain"),
+    "loans": ("lend.inspection.loans", "loans"),
+    "show_versions": ("lend.inspection.versions", "show_versions"),
+    "to": ("lend.plan", "to"),
+    "typing": ("lend.typing", None),
+}
+
+__all__ = [
+    "Buffer",
+    "DType",
+    "Device",
+    "LendError",
+    "View",
+    "buffer",
+    "copies",
+    "errors",
+    "explain",
+    "loans",
+    "show_versions",
+    "to",
+    "typing",
+    "view",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'lend' has no attribute {name!r}")
+    room, attribute = _ROOMS[name]
+    module = __import__(room, fromlist=["*"])
+    value = module if attribute is None else getattr(module, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> "list[str]":
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,96 @@
+"""What a caller requires of a View (dtype, ndim, order, align, device, writable), and what is said when it is not met."""
+
+from lend.device import Device
+from lend.dtypes import DType
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    NotHostAccessible,
+    ReadOnlyMemory,
+    UnsupportedLayout,
+    UnsupportedType,
+)
+from lend.views import describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.views.view import View
+
+
+def unmet(view: "View", dtype: "Any", ndim: "int | None", order: "str | None", align: "int | None") -> "list[str]":
+    """The requirements that need a copy, each in words; what no copy can meet is refused here."""
+    reasons = []
+    if ndim is not None and view.ndim != ndim:
+        raise UnsupportedLayout.build(
+            f"a View of {ndim} dimensions was required; this memory has {view.ndim}",
+            came=describe.came(view),
+            remedy="lend.view(x).reshape(...)",
+        )
+    if dtype is not None:
+        wanted = DType(dtype)
+        if wanted != view.dtype:
+            if wanted.newbyteorder("native") != view.dtype.newbyteorder("native"):
+                raise UnsupportedType.build(
+                    f"dtype {wanted} was required; this memory holds {view.dtype}, and lend does not convert values",
+                    came=describe.came(view),
+                    remedy="convert with the library that made it, or v.reinterpret(dtype) for the same bytes",
+                )
+            reasons.append(f"byte order: {wanted} was required, it is {view.dtype}")
+    if order is not None:
+        if order not in ("C", "F"):
+            raise ValueError(f"order is 'C' or 'F', not {order!r}")
+        if not (view.c_contiguous if order == "C" else view.f_contiguous):
+            reasons.append(f"order: {order}-contiguous memory was required, its strides are {view.strides}")
+    if align is not None:
+        if align < 1 or align & (align - 1):
+            raise ValueError(f"align is a power of two, not {align!r}")
+        if view.size and view.ptr % align:
+            reasons.append(f"alignment: {align} bytes were required, the address is {view.ptr % align} mod {align}")
+    return reasons
+
+
+def copy_required(view: "View", reasons: "list[str]") -> LendError:
+    return CopyRequired.build(
+        "the memory does not lie as required, and view copies only when told to",
+        wanted=reasons,
+        came=describe.came(view),
+        remedy=f"copy=True (one copy, {view.nbytes} bytes, counted)",
+    )
+
+
+def check_stream(view: "View", stream: "Any") -> None:
+    from lend.protocols import refusals
+
+    if view.device.type == 1:
+        raise refusals.stream(view, stream, "host memory has no stream: pass None")
+    raise UnsupportedType.build(
+        f"ordering memory of {view.device} on a stream is not built yet",
+        came=describe.came(view),
+        remedy="synchronise the device first and pass no stream",
+    )
+
+
+def check_device(view: "View", device: "Any") -> None:
+    wanted = Device(device)
+    if wanted != view.device:
+        raise NotHostAccessible.build(
+            f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
+            came=describe.came(view),
+            remedy=f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+        )
+
+
+def not_writable(view: "View", obj: "Any") -> LendError:
+    from lend.protocols import refusals
+
+    if view.size > 1 and 0 in [
+        stride for extent, stride in zip(view.shape, view.strides, strict=True) if extent > 1
+    ]:
+        return refusals.overlapping(obj)
+    return ReadOnlyMemory.build(
+        f"this {refusals.name(obj)} is read-only; a writable view was asked for",
+        came=describe.came(view),
+        remedy="lend.view(x, copy=True)",
+    )
