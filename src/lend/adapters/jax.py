@@ -1,0 +1,124 @@
+"""JAX: arrays in and out.
+
+Taken: by the buffer slot, which refuses device memory by itself, then by DLPack. Given: by a DLPack capsule, on the
+CPU, where jax shares memory that is compact and 64-byte aligned, and copies what is not in silence, so that lend copies
+it first. jax takes all memory for immutable. With 64-bit types switched off it would narrow values: that is refused.
+"""
+
+import sys
+
+from lend.adapters.rules import COMPACT, CPU, IMMUTABLE, Library, Rules, native_name, only
+from lend.errors import UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.adapters.rules import Give
+    from lend.doors import Door
+    from lend.views.view import View
+
+# -- take ----------------------------------------------------------------------------------------------------------
+
+
+def doors(obj: "Any") -> "list[Door] | None":
+    """The slot first; it says what it cannot say (bfloat16), and DLPack follows. None for what is no array."""
+    if not hasattr(type(obj), "__dlpack__"):
+        return None
+    from lend.doors import Door
+    from lend.protocols.buffer import BUFFER
+    from lend.protocols.dlpack import DLPACK
+
+    return [Door(BUFFER), Door(DLPACK)]
+
+
+# -- give ----------------------------------------------------------------------------------------------------------
+
+_DTYPES = frozenset({
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "bfloat16", "complex64", "complex128",
+})  # fmt: skip
+_WIDE = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+_has_dtype = only(_DTYPES)
+
+
+def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
+    """The refusal of a dtype that jax lacks, or would narrow while its 64-bit types are off."""
+    missing = _has_dtype(facts, rules)
+    if missing is not None:
+        return missing
+    narrow = _WIDE.get(native_name(facts.dtype))
+    if narrow is None or not _narrows(native_name(facts.dtype)):
+        return None
+    return UnsupportedType.build(
+        f"jax would narrow {native_name(facts.dtype)} to {narrow} (lossy): its 64-bit types are switched off",
+        came=facts.came,
+        remedy='jax.config.update("jax_enable_x64", True), or convert the values yourself first',
+    )
+
+
+def _narrows(name: str) -> bool:
+    """Whether jax would narrow a 64-bit type now; asked of the environment as long as jax is not loaded."""
+    jax = sys.modules.get("jax")
+    if jax is not None:
+        return bool(jax.dtypes.canonicalize_dtype(name).name != name)
+    from os import environ
+
+    return environ.get("JAX_ENABLE_X64", "").lower() not in ("1", "true", "t", "yes", "y", "on")
+
+
+class _Producer:
+    """What jax's from_dlpack asks for its capsule; jax up to 0.10 knows the unversioned kind only."""
+
+    __slots__ = ("view",)
+
+    def __init__(self, view: "View") -> None:
+        self.view = view
+
+    def __dlpack_device__(self) -> "tuple[int, int]":
+        kind, number = self.view.__dlpack_device__()
+        return kind, number
+
+    def __dlpack__(self, *, stream: "Any" = None, max_version: "Any" = None, **asked: "Any") -> "Any":
+        if max_version is not None:
+            return self.view.__dlpack__(max_version=max_version)
+        if self.view.readonly:
+            # that capsule cannot say read-only, and jax never writes
+            from lend.plan.work import unmarked
+
+            return unmarked(self.view).__dlpack__()
+        return self.view.__dlpack__()
+
+
+def giver(facts: "Any") -> "Give":
+    """The function that makes a jax.Array of a View."""
+    return give
+
+
+def give(view: "View") -> "Any":
+    """A jax.Array on the CPU over the memory of a View; the capsule that it keeps holds the lease."""
+    from jax.dlpack import from_dlpack
+
+    return from_dlpack(_Producer(view))
+
+
+def address(array: "Any") -> "int | None":
+    """Address of element 0; None while jax traces a function."""
+    ask = getattr(array, "unsafe_buffer_pointer", None)
+    return None if ask is None else int(ask())
+
+
+ARRAY = Rules(
+    "jax", "jax.Array", "DLPack", giver,
+    refuse=refuse, readonly=IMMUTABLE, layout=COMPACT, alignment=64, devices=CPU, address=address, steady=False,
+)  # fmt: skip
+
+
+def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
+    """One kind of array for all."""
+    return ARRAY
+
+
+LIBRARY = Library(
+    "jax", "jax", choose, classes={"jax.Array": "Array", "jaxlib._jax.ArrayImpl": "Array"}, modules=("jax.numpy",)
+)

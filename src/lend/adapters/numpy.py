@@ -1,0 +1,217 @@
+"""NumPy: ndarrays in and out.
+
+Taken: ndarrays by the buffer protocol, as everybody's; what has a mask is refused, and datetime scalars go by the array
+interface, since their buffer says plain bytes. Given: by the buffer protocol, which keeps any strides, byte order and
+the read-only flag; by the array interface what the buffer protocol has no word for (datetimes) or says ambiguously
+(opaque bytes); bfloat16 as the dtype that ml_dtypes adds.
+"""
+
+import sys
+
+from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype
+from lend.dtypes import foreign
+from lend.errors import CopyRequired, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.adapters.rules import Give
+    from lend.doors import Door
+    from lend.views.view import View
+
+# -- take ----------------------------------------------------------------------------------------------------------
+
+
+def doors(obj: "Any") -> "list[Door] | None":
+    """The doors of an object of NumPy's; None for those that everybody has."""
+    for base in type(obj).__mro__:
+        if base.__module__.startswith("numpy.ma"):
+            raise _masked(obj)
+        if base.__module__ == "numpy" and base.__name__ in ("datetime64", "timedelta64"):
+            from lend.doors import Door
+            from lend.protocols.array_interface import ARRAY_INTERFACE
+
+            return [Door(ARRAY_INTERFACE)]
+    return None
+
+
+def _masked(obj: "Any") -> UnsupportedType:
+    from lend.protocols import refusals
+
+    return UnsupportedType.build(
+        f"{refusals.name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
+        came=refusals.name(obj),
+        remedy="x.filled(value), or data and mask apart: lend.view(x.data) and lend.view(x.mask)",
+    )
+
+
+def locate(array: "Any") -> "tuple[int, int] | None":
+    """Where an ndarray's memory lies now: its lowest address, and how many bytes there are from it on.
+
+    None when the array does not know: the memory is not that of an ndarray.
+    """
+    if not isinstance(array, sys.modules["numpy"].ndarray):
+        return None
+    lowest, highest = _bounds(array)
+    base = _owning(array)
+    if base is not array:
+        start, end = _bounds(base)
+        if not start <= lowest <= highest <= end:
+            # what it is a view of was moved; the view still shows the old place
+            return start, 0
+    return lowest, highest - lowest
+
+
+def moves(obj: "Any") -> "str | None":
+    """How memory of an object may be moved under a loan, or None if it cannot be."""
+    base = _owning(obj)
+    if getattr(getattr(base, "flags", None), "owndata", False):
+        return "ndarray.resize(refcheck=False) moves an array under a loan"
+    return None
+
+
+def _owning(array: "Any") -> "Any":
+    """The ndarray at the end of a chain of views."""
+    numpy = sys.modules["numpy"]
+    while isinstance(getattr(array, "base", None), numpy.ndarray):
+        array = array.base
+    return array
+
+
+def _bounds(array: "Any") -> "tuple[int, int]":
+    lowest = highest = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return lowest, highest
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        reach = (extent - 1) * stride
+        if reach < 0:
+            lowest += reach
+        else:
+            highest += reach
+    return lowest, highest + array.itemsize
+
+
+# -- give ----------------------------------------------------------------------------------------------------------
+
+
+def giver(facts: "Any") -> "Give":
+    """The function that makes an ndarray of what the buffer protocol can say."""
+    import numpy as np
+
+    return np.asarray
+
+
+class _Interface:
+    """Shows the array interface of a View and no other door; holds a View of its own, which nobody releases."""
+
+    __slots__ = ("__array_interface__", "view")
+
+    def __init__(self, view: "View") -> None:
+        self.view = view[...]
+        self.__array_interface__ = self.view.__array_interface__
+
+
+def by_interface(view: "View") -> "Any":
+    """An ndarray by the array interface, whose typestr keeps units and says V7 of seven opaque bytes."""
+    import numpy as np
+
+    return np.asarray(_Interface(view))
+
+
+def as_bfloat16(view: "View") -> "Any":
+    """An ndarray of ml_dtypes.bfloat16 over the same memory: the bits by the buffer protocol, then their name."""
+    import numpy as np
+
+    return np.asarray(view.reinterpret("uint16")).view(foreign.numpy_dtype(view.dtype))
+
+
+def address(array: "Any") -> int:
+    """Address of element 0."""
+    return int(array.__array_interface__["data"][0])
+
+
+def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
+    """The refusal of a dtype that NumPy does not have."""
+    dtype = facts.dtype
+    if dtype.kind == "bfloat" and dtype.lanes == 1:
+        if not dtype.is_native:
+            return no_such_dtype(facts, rules)
+        if not is_installed("ml_dtypes"):
+            return UnsupportedType.build(
+                "NumPy has no bfloat16 of its own, and ml_dtypes, which adds it, is not installed",
+                came=facts.came,
+                remedy='install ml_dtypes, or v.reinterpret("uint16"): the same bits',
+            )
+        return None
+    if (
+        dtype.lanes > 1
+        or dtype.kind == "handle"
+        or (dtype.kind in ("int", "uint") and dtype.bits > 64)
+        or (dtype.kind == "complex" and dtype.bits < 64)
+    ):
+        return no_such_dtype(facts, rules)
+    return None
+
+
+ARRAY = Rules(
+    "NumPy", "numpy.ndarray", "buffer protocol", giver,
+    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+)  # fmt: skip
+NAMED = Rules(
+    "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
+    readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+)  # fmt: skip
+BFLOAT16 = Rules(
+    "NumPy", "numpy.ndarray", "buffer protocol", lambda _: as_bfloat16,
+    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+)  # fmt: skip
+_BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "bfloat": BFLOAT16}
+
+
+def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
+    """The way that keeps the dtype."""
+    return _BY_KIND.get(facts.dtype.kind, ARRAY)
+
+
+LIBRARY = Library("numpy", "numpy", choose, classes={"numpy.ndarray": "ndarray"})
+
+
+# -- View.__array__ ------------------------------------------------------------------------------------------------
+
+
+def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any":
+    """What `View.__array__` answers: the same memory, or a copy where one is asked for, or needed for dtype.
+
+    Raises
+    ------
+    CopyRequired
+        With copy=False when another dtype was asked for.
+    """
+    import numpy as np
+
+    from lend.plan.facts import Facts
+    from lend.protocols import refusals
+    from lend.views import derived
+
+    facts = Facts.of(view)
+    if facts.device.type not in HOST:
+        raise refusals.not_host(view, None)
+    rules = choose(facts, None, False)
+    refused = None if rules.refuse is None else rules.refuse(facts, rules)
+    if refused is not None:
+        raise refused
+    if copy:
+        order = "F" if facts.f_contiguous and not facts.c_contiguous else "C"
+        view = derived.copied(view, order, False, "__array__(copy=True)")
+    made = rules.giver(facts)(view)
+    if dtype is None or made.dtype == np.dtype(dtype):
+        return made
+    if copy is False:
+        raise CopyRequired.build(
+            f"dtype {np.dtype(dtype)} was asked for and this memory holds {view.dtype}: without a copy it cannot be "
+            "converted (dtype)",
+            came=view._describe(),
+            remedy="copy=None, which lets NumPy convert into an array of its own",
+        )
+    return made.astype(dtype)

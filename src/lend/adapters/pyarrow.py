@@ -1,0 +1,167 @@
+"""pyarrow: arrays, tensors and buffers out.
+
+One dimension makes an Array over a Py_buffer, more (or none) a Tensor by DLPack, the bytes of a Buffer a
+pyarrow.Buffer; each keeps the read-only flag. Arrow takes the memory of arrays for immutable. Its bools are bits, so that it packs
+those of a View itself; its datetimes have nulls where a View has NaT, so that they are left to columns.
+"""
+
+from lend.adapters.rules import (
+    COMPACT,
+    CONTIGUOUS,
+    CPU,
+    FORWARD,
+    HOST,
+    IMMUTABLE,
+    Library,
+    Reason,
+    Rules,
+    native_name,
+    only,
+    way_out,
+)
+from lend.errors import LendError, UnsupportedLayout, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.adapters.rules import Give
+    from lend.views.view import View
+
+_NUMBERS = frozenset({
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+})  # fmt: skip
+_has_number = only(_NUMBERS)
+
+
+def address_of_data(array: "Any") -> int:
+    """Address of the first value of an Array without an offset."""
+    return int(array.buffers()[1].address)
+
+
+# -- Array ---------------------------------------------------------------------------------------------------------
+
+
+def array_giver(facts: "Any") -> "Give":
+    """The function that makes an Array of a View with this dtype."""
+    import pyarrow as pa
+
+    dtype = facts.dtype
+    if dtype.kind == "bool":
+        return packed
+    arrow = pa.binary(dtype.itemsize) if dtype.kind == "opaque" else getattr(pa, native_name(dtype))()
+    from_buffers, py_buffer = pa.Array.from_buffers, pa.py_buffer
+
+    def give(view: "View") -> "Any":
+        return from_buffers(arrow, view.size, [None, py_buffer(view)])
+
+    return give
+
+
+def packed(view: "View") -> "Any":
+    """A BooleanArray: pyarrow packs the bytes into bits, and what is not 0 is true."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.uint8(), view.size, [None, pa.py_buffer(view)]).cast(pa.bool_())
+
+
+def packs(facts: "Any") -> "tuple[Reason, int] | None":
+    """Bools: one byte each in a View, one bit each in Arrow."""
+    if facts.dtype.kind != "bool" or not facts.size:
+        return None
+    why = Reason("bit-packed", "pyarrow's bools are bit-packed, and these are one byte each")
+    return why, (facts.size + 7) // 8
+
+
+def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
+    """What no Array can hold."""
+    if len(facts.shape) != 1:
+        return UnsupportedLayout.build(
+            f"a pyarrow.Array has one dimension, and this has {len(facts.shape)}",
+            came=facts.came,
+            remedy='lend.to(x, "pyarrow"), which makes a pyarrow.Tensor, or v.reshape(-1)',
+        )
+    dtype = facts.dtype
+    if dtype.kind in ("datetime", "timedelta"):
+        return UnsupportedType.build(
+            f"a {native_name(dtype)} View is not handed to pyarrow: NaT, which it may hold, is a null in Arrow, and a "
+            "View has no nulls",
+            came=facts.came,
+            remedy=[
+                'pyarrow.array(lend.to(x, "numpy")), which copies and makes a null of each NaT',
+                way_out(dtype, rules.form),
+            ],
+        )
+    if dtype.kind == "bool" and dtype.lanes == 1:
+        return None
+    if dtype.kind == "opaque" and dtype.itemsize:
+        return None
+    return _has_number(facts, rules)
+
+
+ARRAY = Rules(
+    "pyarrow", "pyarrow.Array", "buffer protocol", array_giver,
+    refuse=refuse_for_array, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=HOST,
+    address=address_of_data, packs=packs,
+)  # fmt: skip
+
+# -- Tensor --------------------------------------------------------------------------------------------------------
+
+
+def tensor_giver(facts: "Any") -> "Give":
+    """The function that makes a Tensor of a View."""
+    import pyarrow as pa
+
+    make = getattr(pa.Tensor, "from_dlpack", None)
+    return tensor_by_numpy if make is None else make
+
+
+def tensor_by_numpy(view: "View") -> "Any":
+    """A Tensor by way of an ndarray: pyarrow before 24 takes nothing else."""
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.Tensor.from_numpy(np.asarray(view))
+
+
+TENSOR = Rules(
+    "pyarrow", "pyarrow.Tensor", "DLPack", tensor_giver,
+    refuse=_has_number, readonly=IMMUTABLE, layout=FORWARD, alignment=1, devices=CPU,
+)  # fmt: skip
+
+# -- Buffer --------------------------------------------------------------------------------------------------------
+
+
+def buffer_giver(facts: "Any") -> "Give":
+    """The function that makes a pyarrow.Buffer of the bytes of a View."""
+    import pyarrow as pa
+
+    py_buffer = pa.py_buffer
+
+    def give(view: "View") -> "Any":
+        return py_buffer(view.buffer)
+
+    return give
+
+
+BUFFER = Rules(
+    "pyarrow", "pyarrow.Buffer", "buffer protocol", buffer_giver,
+    layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
+)  # fmt: skip
+
+_FORMS = {"Array": ARRAY, "Tensor": TENSOR, "Buffer": BUFFER}
+
+
+def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
+    """The kind that was named; else a Buffer of bytes, an Array of one dimension, a Tensor of any other number."""
+    if form is not None:
+        return _FORMS[form]
+    if whole:
+        return BUFFER
+    return ARRAY if len(facts.shape) == 1 else TENSOR
+
+
+LIBRARY = Library(
+    "pyarrow", "pyarrow", choose,
+    classes={"pyarrow.lib.Array": "Array", "pyarrow.lib.Tensor": "Tensor", "pyarrow.lib.Buffer": "Buffer"},
+)  # fmt: skip

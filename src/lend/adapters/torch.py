@@ -1,0 +1,173 @@
+"""PyTorch: tensors in and out.
+
+Taken: by the C exchange table, behind the checks of torch_guards.pyx. What the memory of a tensor does not hold (a
+conjugate, a sign) `lend.to` lets torch resolve into a copy. Given: by lend's own DLPack capsule, which holds the lease;
+torch.frombuffer would hold none. torch has no mark for read-only memory and ends the process on a negative stride.
+"""
+
+import sys
+
+from lend.adapters.rules import CPU, FORWARD, UNMARKED, Library, Rules, only
+from lend.errors import LendError, NotLendable, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.adapters.rules import Give
+    from lend.doors import Door
+    from lend.views.view import View
+
+# -- take ----------------------------------------------------------------------------------------------------------
+
+
+def doors(obj: "Any") -> "list[Door] | None":
+    """The guarded door of a tensor; None for what else comes from torch."""
+    if not _is_tensor(obj):
+        return None
+    from lend.adapters.torch_guards import protocol_for
+    from lend.doors import Door
+
+    protocol = protocol_for(type(obj))
+    if protocol is None:
+        raise refused(obj, "subclass")
+    return [Door(protocol, final=True)]
+
+
+def refused(obj: "Any", why: str) -> LendError:
+    """The refusal of a tensor whose memory is not its value; raised by the guards."""
+    cls = type(obj)
+    name = "torch.Tensor" if cls.__name__ == "Tensor" else f"{cls.__module__}.{cls.__qualname__}"
+    if why == "requires_grad":
+        return NotLendable.build(
+            f"this {name} requires a gradient: what others write to its memory autograd would never see",
+            came=_came(obj, name),
+            remedy="x.detach(), which shares the memory",
+        )
+    if why in ("conj", "neg"):
+        word, method = ("conjugated", "resolve_conj") if why == "conj" else ("negated", "resolve_neg")
+        return NotLendable.build(
+            f"this {name} is lazily {word} (its {why} bit is set): its memory does not hold its value",
+            came=_came(obj, name),
+            remedy=f"x.{method}(), or lend.to(x, target), which does that: a copy, and counted",
+        )
+    if why == "dtype":
+        return UnsupportedType.build(
+            f"lend has no dtype for {obj.dtype}, whose tensors come as plain bytes by DLPack",
+            came=_came(obj, name),
+            remedy="x.view(torch.uint8), if its bytes are what you want",
+        )
+    return NotLendable.build(
+        f"{name} overrides __torch_dispatch__: the memory that it shows need not hold its values, and is not read",
+        came=name,
+        remedy="the plain tensor inside it, or x.as_subclass(torch.Tensor) if you know that it holds plain storage",
+    )
+
+
+def _came(obj: "Any", name: str) -> str:
+    return f"{name}, {obj.dtype}{list(obj.shape)} on {obj.device}"
+
+
+def _is_tensor(obj: "Any") -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(obj, torch.Tensor)
+
+
+class Unresolved:
+    """A tensor whose value torch has still to write out.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : the torch.dtype
+    word, why : str
+        What is pending, in a word and in a sentence.
+    """
+
+    __slots__ = ("dtype", "shape", "tensor", "why", "word")
+
+    def __init__(self, tensor: "Any", word: str, why: str) -> None:
+        self.tensor = tensor
+        self.shape = tuple(tensor.shape)
+        self.dtype = tensor.dtype
+        self.word = word
+        self.why = why
+
+    def resolve(self) -> "Any":
+        """Let torch write the value into a tensor of its own."""
+        return self.tensor.resolve_conj().resolve_neg()
+
+
+def unresolved(obj: "Any") -> "Unresolved | None":
+    """What torch has still to do to a tensor before its memory holds its value; None for most."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(obj, torch.Tensor) or obj.requires_grad or obj.device.type != "cpu":
+        return None
+    if type(obj).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return None
+    conj, neg = obj.is_conj(), obj.is_neg()
+    if not conj and not neg:
+        return None
+    word, verb = ("conj", "conjugated") if conj else ("neg", "negated")
+    if conj and neg:
+        word, verb = "conj and neg", "conjugated and negated"
+    return Unresolved(obj, word, f"the tensor is lazily {verb}: its memory does not hold its value")
+
+
+def locate(tensor: "Any") -> "tuple[int, int] | None":
+    """Where a tensor's memory lies now, and how many bytes its storage has from there on."""
+    if not _is_tensor(tensor):
+        return None
+    storage = tensor.untyped_storage()
+    here = tensor.data_ptr()
+    return here, storage.data_ptr() + storage.nbytes() - here
+
+
+def moves(obj: "Any") -> "str | None":
+    """How memory of an object may be moved under a loan, or None if it cannot be."""
+    if _is_tensor(obj) and obj.untyped_storage().resizable():
+        return "Tensor.resize_ moves a tensor under a loan"
+    return None
+
+
+# -- give ----------------------------------------------------------------------------------------------------------
+
+_DTYPES = frozenset({
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "bfloat16", "complex32", "complex64", "complex128",
+})  # fmt: skip
+
+_VERSION = (1, 0)
+
+
+def giver(facts: "Any") -> "Give":
+    """The function that makes a tensor of a View; the capsule that the tensor keeps holds the lease."""
+    import torch
+
+    # of torch's two names for it, the one without a Python function in between
+    from_capsule = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
+    version = _VERSION
+
+    def give(view: "View") -> "Any":
+        return from_capsule(view.__dlpack__(max_version=version))
+
+    return give
+
+
+def address(tensor: "Any") -> int:
+    """Address of element 0."""
+    return int(tensor.data_ptr())
+
+
+TENSOR = Rules(
+    "torch", "torch.Tensor", "DLPack", giver,
+    refuse=only(_DTYPES), readonly=UNMARKED, layout=FORWARD, alignment=1, devices=CPU, address=address,
+)  # fmt: skip
+
+
+def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
+    """One kind of tensor for all."""
+    return TENSOR
+
+
+LIBRARY = Library("torch", "torch", choose, classes={"torch.Tensor": "Tensor"})

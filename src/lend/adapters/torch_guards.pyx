@@ -1,0 +1,146 @@
+"""Take torch tensors by torch's C exchange table, behind the checks that the table leaves out.
+
+The table hands out memory that does not hold the tensor's value: of conj() and neg() views, of tensors that need a
+gradient, and (observed with torch 2.13) of FakeTensor and wrapper subclasses, whose pointer belongs to nobody. So:
+exact Tensor and Parameter, and subclasses that do not override `__torch_dispatch__` (a wrapper must); and after the
+tensor is taken, only what its dtype makes possible is asked. A refusal drops the owner, which calls the deleter.
+"""
+from cpython.ref cimport Py_DECREF, PyObject
+
+from lend._core.checked cimport raise_pending
+from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI
+from lend._core.owners cimport Protocol, delete_managed, taken_by
+from lend._core.record cimport Record, clear_dims
+from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_UINT
+from lend.protocols cimport dlpack
+from lend.protocols.dlpack_exchange cimport exchange_table
+
+cdef extern from "Python.h":
+    ctypedef PyObject* (*descrgetfunc)(object, object, void*)
+    ctypedef struct PyTypeObject:
+        descrgetfunc tp_descr_get
+    PyTypeObject* Py_TYPE(object)
+    PyObject* Py_False
+    PyObject* PyObject_CallOneArg(object function, object argument)
+
+# of torch, once a tensor was met: a getset and two method descriptors, called without a lookup, and the plain dtypes
+cdef object requires_grad = None
+cdef object is_neg = None
+cdef object is_conj = None
+cdef object get_dtype = None
+cdef object torch_int8 = None
+cdef object torch_uint8 = None
+
+
+def protocol_for(cls):
+    """The record that takes tensors of class cls; None when a subclass may not hold the memory it shows.
+
+    Parameters
+    ----------
+    cls : type
+        torch.Tensor, torch.nn.Parameter or a subclass.
+    """
+    cdef DLPackExchangeAPI* table
+    torch = remember_torch()
+    if cls is not torch.Tensor and cls.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return None
+    table = exchange_table(torch.Tensor)
+    return GUARDED.bound(table)
+
+
+cdef object remember_torch():
+    global requires_grad, is_neg, is_conj, get_dtype, torch_int8, torch_uint8
+    from sys import modules
+    torch = modules["torch"]
+    if requires_grad is None:
+        base = torch._C.TensorBase
+        is_neg, is_conj, get_dtype = base.is_neg, base.is_conj, base.dtype
+        torch_int8, torch_uint8 = torch.int8, torch.uint8
+        requires_grad = base.requires_grad
+    return torch
+
+
+cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Take the tensor, then ask what its dtype makes possible."""
+    cdef DLManagedTensorVersioned* managed = NULL
+    cdef object owner
+    cdef str wrong
+    if data is NULL:
+        # torch before 2.10 has no table
+        owner = dlpack.take(obj, record, lease, want, NULL)
+        wrong = unlike_its_memory(obj, record)
+        if wrong is not None:
+            refuse(obj, record, wrong)
+        return owner
+    if (<DLPackExchangeAPI*> data).managed_tensor_from_py_object_no_sync(<void*> obj, &managed) != 0 or managed is NULL:
+        refuse_by_torch(obj)
+    dlpack.read_managed(managed, obj, record, want)
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX) or record.itemsize == 1:
+        wrong = unlike_its_memory(obj, record)
+        if wrong is not None:
+            delete_managed(managed, True)
+            refuse(obj, record, wrong)
+    return dlpack.keep_managed(managed, obj, record, lease)
+
+
+cdef str unlike_its_memory(object obj, Record* record):
+    """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
+    cdef PyObject* answer
+    cdef int said
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX):
+        said = is_true(Py_TYPE(requires_grad).tp_descr_get(requires_grad, obj, NULL))
+        if said:
+            return "requires_grad" if said > 0 else "asking"
+        said = is_true(PyObject_CallOneArg(is_neg, obj))
+        if said:
+            return "neg" if said > 0 else "asking"
+        if record.dtype.kind == KIND_COMPLEX:
+            said = is_true(PyObject_CallOneArg(is_conj, obj))
+            if said:
+                return "conj" if said > 0 else "asking"
+    elif record.dtype.kind in (KIND_INT, KIND_UINT):
+        # shell dtypes (int4, uint1, ...) come as bytes: the tensor's own dtype tells
+        answer = Py_TYPE(get_dtype).tp_descr_get(get_dtype, obj, NULL)
+        if answer is NULL:
+            return "asking"
+        said = answer == <PyObject*> torch_int8 or answer == <PyObject*> torch_uint8
+        Py_DECREF(<object> answer)
+        if not said:
+            return "dtype"
+    return None
+
+
+cdef inline int is_true(PyObject* answer) noexcept:
+    """1 for anything but False, 0 for False, -1 when torch raised; gives the answer back."""
+    cdef int said
+    if answer is NULL:
+        return -1
+    said = answer != Py_False
+    Py_DECREF(<object> answer)
+    return said
+
+
+GUARDED_RECORD = taken_by(Protocol(
+    name="DLPack C exchange API", dunder="__dlpack_c_exchange_api__", devices=range(1, 19),
+    spec="https://dmlc.github.io/dlpack/latest/c_api.html",
+), take)
+cdef Protocol GUARDED = GUARDED_RECORD
+
+
+cdef int refuse(object obj, Record* record, str why) except -1:
+    clear_dims(record)
+    if why == "asking":
+        return refuse_by_torch(obj)
+    from lend.adapters import torch as adapter
+    raise adapter.refused(obj, why)
+
+
+cdef int refuse_by_torch(object obj) except -1:
+    try:
+        raise_pending()
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - torch raises RuntimeError and more; it is the cause of ours
+        from lend.protocols import refusals
+        raise refusals.producer_failed(obj, GUARDED_RECORD, error) from error
+    return -1

@@ -1,0 +1,94 @@
+"""Facts: what the rules of a target judge, of memory that was taken or that will be there when `to` takes it."""
+
+from lend.device import Device
+from lend.views import describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lend.dtypes import DType
+    from lend.views.view import View
+
+
+class Facts:
+    """The facts of one piece of memory; fields as those of View.
+
+    Attributes
+    ----------
+    came : str
+        What a message shows of it.
+    """
+
+    __slots__ = (
+        "_came", "aligned", "c_contiguous", "device", "dtype", "f_contiguous", "itemsize", "nbytes", "ptr", "readonly",
+        "shape", "size", "strides", "untold", "view",
+    )  # fmt: skip
+
+    view: "View | None"
+    dtype: "DType"
+    device: Device
+    shape: "tuple[int, ...]"
+    strides: "tuple[int, ...]"
+    size: int
+    nbytes: int
+    itemsize: int
+    ptr: int
+    readonly: bool
+    untold: bool
+    c_contiguous: bool
+    f_contiguous: bool
+    aligned: bool
+
+    @classmethod
+    def of(cls, view: "View") -> "Facts":
+        """The facts of memory that was taken."""
+        self = cls.__new__(cls)
+        self.view = view
+        self._came = None
+        self.dtype = view.dtype
+        self.device = view.device
+        self.shape = view.shape
+        self.strides = view.strides
+        self.size = view.size
+        self.nbytes = view.nbytes
+        self.itemsize = view.itemsize
+        self.ptr = view.ptr
+        self.readonly = view.readonly
+        self.untold = view.writability_untold
+        self.c_contiguous = view.c_contiguous
+        self.f_contiguous = view.f_contiguous
+        self.aligned = view.aligned
+        return self
+
+    @classmethod
+    def fresh(cls, dtype: "DType", shape: "tuple[int, ...]", came: str) -> "Facts":
+        """The facts of a row-major copy that is still to be made, at a 64-byte boundary."""
+        self = cls.__new__(cls)
+        self.view = None
+        self._came = f"{dtype}[{', '.join(map(str, shape))}] {came}"
+        self.dtype = dtype
+        self.device = Device("cpu")
+        self.shape = shape
+        self.itemsize = dtype.itemsize
+        strides = []
+        size = 1
+        for extent in reversed(shape):
+            strides.append(size * self.itemsize)
+            size *= extent
+        self.strides = tuple(reversed(strides))
+        self.size = size
+        self.nbytes = size * self.itemsize
+        self.ptr = 0
+        self.readonly = self.untold = False
+        self.c_contiguous = self.aligned = True
+        self.f_contiguous = len(shape) <= 1
+        return self
+
+    _came: "str | None"
+
+    @property
+    def came(self) -> str:
+        """What a message shows of it: worked out only when something is said."""
+        if self._came is None:
+            assert self.view is not None
+            self._came = describe.came(self.view)
+        return self._came

@@ -1,0 +1,368 @@
+"""The planner: what `lend.explain` tells and `lend.to` does is one draft, drawn here and nowhere else.
+
+A draft is drawn in four moves: understand the target, look at the memory, judge it by the target's rules, refuse or
+note what must be copied. `to` then carries it out, `explain` writes it down and lets go.
+"""
+
+import sys
+
+from lend import doors
+from lend.adapters.rules import CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
+from lend.device import Device
+from lend.dtypes import DType
+from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType
+from lend.plan import recheck, targets, work
+from lend.plan.facts import Facts
+from lend.plan.steps import Plan, Step, amount
+from lend.protocols import refusals
+from lend.protocols.dlpack import CAPSULE
+from lend.views import derived
+from lend.views.buffers import Buffer
+from lend.views.view import View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.adapters.rules import Give
+
+# front.pyx hands `to` down to this room; importing it back would close a circle, and it is always loaded first
+front = sys.modules["lend.front"]
+
+# how the memory gets to us
+PLAIN = "plain"  # a View of it was taken
+IN_CAPSULE = "capsule"  # a bare capsule was looked into, and is consumed only when the plan is carried out
+GATHERED = "gathered"  # its rows lie behind pointers
+RESOLVED = "resolved"  # its library has still to write its value out
+
+
+class Draft:
+    """A way that was found, not yet gone."""
+
+    __slots__ = ("facts", "notes", "obj", "packing", "reasons", "rules", "signed", "source", "unresolved", "whole")
+
+    def __init__(self, obj: "Any", whole: bool) -> None:
+        self.obj = obj
+        self.whole = whole  # the bytes of a Buffer
+        self.source = PLAIN
+        self.unresolved: Any = None
+        self.packing: tuple[Reason, int] | None = None
+        self.signed = False
+        self.reasons: list[Reason] = []
+        self.facts: Facts
+        self.rules: Rules
+
+    # -- drawing --
+
+    def look(self) -> None:
+        """Find out the facts of the memory; nothing is copied and nothing that is there once is used up."""
+        obj = self.obj
+        if type(obj) is View or type(obj) is Buffer:
+            recheck.verify(obj)
+        elif CAPSULE.offered(obj) is not None:
+            peeked = work.peek(obj)
+            if peeked is not None:
+                self.source = IN_CAPSULE
+                self.facts = Facts.of(peeked)
+                return
+        else:
+            ask = getattr(doors.adapter_of(obj), "unresolved", None)
+            self.unresolved = None if ask is None else ask(obj)
+            if self.unresolved is not None:
+                self.source = RESOLVED
+                pending = self.unresolved
+                self.facts = Facts.fresh(DType(pending.dtype), pending.shape, f"on cpu, lent by {refusals.name(obj)}")
+                return
+        try:
+            self.facts = Facts.of(front.view(obj))
+        except UnsupportedLayout as refusal:
+            if not doors.is_suboffsets(refusal):
+                raise
+            self.source = GATHERED
+            with memoryview(obj) as rows:
+                dtype, shape = DType.from_format(rows.format, rows.itemsize), tuple(rows.shape or ())
+            self.facts = Facts.fresh(
+                dtype, shape, f"on cpu, rows behind pointers (suboffsets), lent by {refusals.name(obj)}"
+            )
+
+    def judge(self, rules: Rules, copy: "bool | None", device: "Device | None", alias_readonly: bool) -> None:
+        """Judge the memory by the rules of the target: refuse it, or note what must be copied and why."""
+        self.rules = rules
+        facts = self.facts
+        crossing = self._device_reason(device)
+        refused = None if rules.refuse is None else rules.refuse(facts, rules)
+        if refused is not None:
+            raise refused
+        self.packing = None if rules.packs is None else rules.packs(facts)
+        self.reasons = reasons_to_copy(facts, rules, alias_readonly)
+        if crossing is not None:
+            self.reasons.insert(0, crossing)
+        if copy is False:
+            needed = [*self._taking_reasons(), *self.reasons, *([self.packing[0]] if self.packing else ())]
+            if needed:
+                raise self._copy_required(needed)
+        self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
+        if copy is True and not self.reasons and self.packing is None and self.source not in (GATHERED, RESOLVED):
+            self.reasons = [Reason("copy", "copy=True")]
+
+    def _taking_reasons(self) -> "list[Reason]":
+        if self.source == GATHERED:
+            return [Reason("suboffsets", "the buffer has suboffsets (rows behind pointers), which must be gathered")]
+        if self.source == RESOLVED:
+            return [Reason(self.unresolved.word, self.unresolved.why)]
+        return []
+
+    def _device_reason(self, wanted: "Device | None") -> "Reason | None":
+        """Whether the target takes memory of this device; a copy to the CPU is made when it is asked for by name."""
+        here, rules = self.facts.device, self.rules
+        if wanted is not None and wanted != here:
+            if wanted.type != 1 or not here.is_host:
+                raise NotHostAccessible.build(
+                    f"moving memory from {here} to {wanted} is not built yet",
+                    came=self.facts.came,
+                    remedy="move it with the library that made it, and hand on what that gives",
+                )
+            if here.type in rules.devices and rules is not targets.OURSELVES:
+                return None  # the target calls it host memory already
+            return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
+        if here.type in rules.devices:
+            return None
+        if here.is_host:
+            raise UnsupportedType.build(
+                f"{rules.name} takes memory of the CPU only, and this is on {here} (device)",
+                came=self.facts.came,
+                remedy='device="cpu" (a copy, and counted)',
+            )
+        raise NotHostAccessible.build(
+            f"{rules.form} is made of host memory, and this is on {here} (device)",
+            came=self.facts.came,
+            remedy='device="cpu", which copies by name: not built yet for devices that the host cannot read; until '
+            "then move it with the library that made it",
+        )
+
+    def _copy_required(self, needed: "list[Reason]") -> CopyRequired:
+        first, *others = needed
+        remedy = f"copy=None ({self._price()})"
+        if [reason.word for reason in needed] == ["read-only"]:
+            remedy += ", or alias_readonly=True: you promise not to write"
+        return CopyRequired.build(
+            f"{first.why} ({first.word})",
+            wanted=f"{self.rules.form} without a copy (copy=False)",
+            came=self.facts.came,
+            tried=[f"{reason.why} ({reason.word})" for reason in others] or None,
+            remedy=remedy,
+        )
+
+    def _price(self) -> str:
+        """What copy=None would copy."""
+        by_lend = self.facts.nbytes if self.reasons or self.source in (GATHERED, RESOLVED) else 0
+        by_target = self.packing[1] if self.packing else 0
+        counted = "" if by_target else ", counted"
+        return f"a copy of {amount(by_lend + by_target)}{counted}"
+
+    # -- carrying out --
+
+    def carry_out(self) -> "Any":
+        """Do what the draft says, and check that nobody else copied."""
+        view = self._take()
+        rules = self.rules
+        if self.reasons:
+            swap = not rules.swapped and not view.dtype.is_native
+            view = derived.copied(view, "F" if self._keeps_columns() else "C", swap, self._why())
+        give = rules.giver(self.facts)
+        handed: Any = work.unmarked(view) if self.signed else view
+        if self.whole and (rules.unknown or rules is targets.OURSELVES):
+            handed = handed.buffer
+        made = give(handed)
+        if rules.address is not None and view.size and self.packing is None:
+            there = rules.address(made)
+            if there is not None and there != view.ptr:
+                raise LendError.build(
+                    f"{rules.name} copied the memory, which it was expected to share",
+                    came=[self.facts.came, f"address {view.ptr:#x}, and that of the {rules.form} is {there:#x}"],
+                    remedy="copy=True, and tell us: the rules for this library have changed",
+                )
+        return made
+
+    def _take(self) -> "View":
+        if self.source == GATHERED:
+            return work.gathered(self.obj, self._taking_reasons()[0].why)
+        if self.source == RESOLVED:
+            made = front.view(self.unresolved.resolve())
+            from lend._core.copies import note
+
+            note(self.facts.came, self.unresolved.why, self.facts.nbytes)
+            return made
+        if self.source == IN_CAPSULE:
+            return front.view(self.obj)
+        assert self.facts.view is not None
+        return self.facts.view
+
+    def _why(self) -> str:
+        return "; ".join(reason.why for reason in self.reasons)
+
+    def _keeps_columns(self) -> bool:
+        """Whether a copy keeps column-major order, which costs less and changes no value."""
+        return self.facts.f_contiguous and not self.facts.c_contiguous and self.rules.layout != CONTIGUOUS
+
+    # -- writing down --
+
+    def written_down(self) -> Plan:
+        """The draft as a Plan, which holds no lease."""
+        facts, rules = self.facts, self.rules
+        name = refusals.name(self.obj if self.source != IN_CAPSULE else None)
+        if type(self.obj) is View or type(self.obj) is Buffer:
+            name = f"lend.{type(self.obj).__name__}"
+        protocol = self.protocol()
+        target = "lend.Buffer" if self.whole and rules is targets.OURSELVES else rules.form
+        steps = []
+        if self.source == RESOLVED:
+            steps.append(Step("take", protocol, facts.nbytes, "producer", self.unresolved.why))
+        else:
+            steps.append(Step("take", protocol))
+        if self.source == GATHERED:
+            steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
+        if self.reasons:
+            swapped = ", bytes swapped" if not rules.swapped and not facts.dtype.is_native else ""
+            steps.append(Step("work", f"into fresh memory{swapped}", facts.nbytes, "lend", self._why()))
+        given = f"{rules.by}, as {target}"
+        if rules.unknown:
+            given = f"call of {target} with a {'Buffer' if self.whole else 'View'}"
+            steps.append(Step("give", given, None, "target", "what it does with the memory is its own affair"))
+        elif self.packing is not None:
+            steps.append(Step("give", given, self.packing[1], "target", self.packing[0].why))
+        else:
+            steps.append(Step("give", given))
+        return Plan(
+            source=facts.came,
+            source_type=name,
+            target=target,
+            protocol=protocol,
+            steps=steps,
+            notes=self._notes(),
+        )
+
+    def protocol(self) -> str:
+        """The protocol by which the memory comes."""
+        if self.source == GATHERED:
+            return "buffer protocol"
+        if self.source == IN_CAPSULE:
+            return CAPSULE.name
+        if self.source == RESOLVED:
+            return "DLPack C exchange API"
+        assert self.facts.view is not None
+        return str(protocol_of(self.obj, self.facts.view))
+
+    def _notes(self) -> "list[str]":
+        facts, rules = self.facts, self.rules
+        notes = []
+        shared = not self.reasons and self.packing is None and self.source in (PLAIN, IN_CAPSULE)
+        if self.source == IN_CAPSULE:
+            notes.append("lend.to consumes the capsule; lend.explain only looked into it")
+        if facts.untold:
+            notes.append("writability unknown (unversioned capsule): taken as read-only")
+        if self.signed:
+            notes.append(f"alias_readonly: you promise not to write through the {rules.form} to this read-only memory")
+        if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
+            notes.append("aliased: later writes to the source are visible there")
+        if shared and self.source == PLAIN and facts.view is not None and facts.nbytes:
+            how = recheck.may_move(facts.view)
+            if how is not None:
+                notes.append(f"may reallocate: {how}; lend.to and verify() look again, exports do not")
+        return notes
+
+
+def draw(
+    obj: "Any",
+    target: "Any",
+    copy: "bool | None",
+    device: "Any",
+    nulls: "Any",
+    alias_readonly: bool,
+    options: "dict[str, Any]",
+) -> Draft:
+    """Find the way of obj to target, or refuse with what stands in it."""
+    if copy is not None and copy is not True and copy is not False:
+        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+    aim = targets.resolve(target)
+    aim.check_options(options)
+    if target is None and device is None:
+        raise TypeError("lend.to needs a target, or device= to say where the memory should be")
+    where = None if device is None else Device(device)
+    if nulls is not None:
+        raise UnsupportedType.build(
+            f"nulls={nulls!r:.60} says what becomes of the nulls of a column, and {refusals.name(obj)} is handed on as "
+            "an array, which has none",
+            remedy="nulls=None",
+        )
+    draft = Draft(obj, type(obj) is Buffer)
+    draft.look()
+    draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
+    return draft
+
+
+def survey(obj: "Any") -> Plan:
+    """What came, and to which installed libraries it can go, and how."""
+    draft = Draft(obj, type(obj) is Buffer)
+    draft.look()
+    verdicts = {}
+    for name in targets.ADAPTERS:
+        library = targets.library(name)
+        if library.package and not is_installed(name):
+            continue
+        try:
+            draft.judge(library.choose(draft.facts, None, draft.whole), None, None, False)
+        except LendError as refusal:
+            verdicts[name] = f"refused: {refusal.fact}"
+            continue
+        plan = draft.written_down()
+        why = "; ".join(step.why for step in plan.copies)
+        verdicts[name] = f"{amount(plan.bytes_copied or 0)} copied: {why}" if plan.copies else "shared"
+    draft.judge(targets.OURSELVES, None, None, False)
+    plan = draft.written_down()
+    return Plan(
+        source=plan.source,
+        source_type=plan.source_type,
+        target=None,
+        protocol=plan.protocol,
+        steps=plan.steps[:-1],
+        notes=plan.notes,
+        targets=verdicts,
+    )
+
+
+def quick(target: "Any", view: View) -> "Give | None":
+    """The function that hands view to target when nothing else is to be done, for front.pyx to remember; else None.
+
+    It serves every View with the same dtype, device kind, read-only, contiguity and alignment flags, under copy=None
+    and copy=False and without options. Refuses as `to` does.
+    """
+    aim = targets.resolve(target)
+    if aim.library is None:
+        return None
+    draft = Draft(view, False)
+    draft.facts = Facts.of(view)
+    draft.judge(aim.rules(draft.facts, False), None, None, False)
+    rules = draft.rules
+    if draft.reasons or draft.packing is not None or not rules.steady:
+        return None
+    if draft.facts.device.type != 1 or not (draft.facts.c_contiguous or rules.layout == "any"):
+        return None
+    return rules.giver(draft.facts)
+
+
+def protocol_of(obj: "Any", view: View) -> str:
+    """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
+    if type(obj) is View or type(obj) is Buffer:
+        return "lend itself"
+    owner = view.owner
+    if owner.kind == "buffer":
+        return "buffer protocol" if owner.producer is obj else "array method"
+    names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
+    dlpack = [name for name in names if name.startswith("DLPack")]
+    if owner.kind == "dlpack":
+        return dlpack[0] if dlpack else "DLPack"
+    others = [name for name in names if name not in dlpack and name != "buffer protocol"]
+    if "array struct" in others and view.dtype.kind in ("datetime", "timedelta", "opaque"):
+        others.remove("array struct")
+    return others[0] if others else "unknown"

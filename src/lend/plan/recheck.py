@@ -1,0 +1,42 @@
+"""Ask producers that may move their memory under a loan where it is now."""
+
+from lend.doors import adapter_of
+from lend.errors import LeaseLost
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def verify(obj: "Any") -> None:
+    """Raise LeaseLost when the producer of a View or Buffer has moved or shrunk the memory since it was lent.
+
+    Only what is known to reallocate under an export is asked: the adapters that have `locate`.
+    """
+    owner = obj.owner
+    producer = owner.producer
+    if producer is None or not owner.nbytes:
+        return
+    ask = getattr(adapter_of(producer), "locate", None)
+    place = None if ask is None else ask(producer)
+    if place is None:
+        return
+    here, room = place
+    if here == owner.ptr and room >= owner.nbytes:
+        return
+    name = owner.producer_type
+    raise LeaseLost.build(
+        f"the {name} that lent this memory has reallocated it: what was lent is not its memory any more",
+        came=[
+            f"lent: {owner.nbytes} bytes at {owner.ptr:#x}",
+            f"now : {max(room, 0)} bytes at {here:#x}",
+        ],
+        remedy="take a new view of it after resizing, or lend.view(x, copy=True) before",
+    )
+
+
+def may_move(obj: "Any") -> "str | None":
+    """How the producer of a View may move the memory under the loan, or None if it is not known to."""
+    producer = obj.owner.producer
+    ask = getattr(adapter_of(producer), "moves", None) if producer is not None else None
+    return None if ask is None else ask(producer)

@@ -1,0 +1,174 @@
+"""Step and Plan: what `lend.explain` answers, and what `lend.to` carries out."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+__all__ = ["Plan", "Step"]
+
+SHARED = 0
+UNKNOWN = None
+
+
+class Step:
+    """One step of a plan.
+
+    Attributes
+    ----------
+    kind : str
+        "take" (from the producer), "work" (on the way) or "give" (to the target).
+    what : str
+        What happens.
+    who : str or None
+        Who copies: "lend", "producer" or "target"; None when nobody does.
+    nbytes : int or None
+        Bytes copied: 0 when the memory is shared, None when it may be copied and only the target knows.
+    why : str
+        The reason for a copy; empty when there is none.
+    """
+
+    __slots__ = ("kind", "nbytes", "what", "who", "why")
+
+    def __init__(
+        self, kind: str, what: str, nbytes: "int | None" = SHARED, who: "str | None" = None, why: str = ""
+    ) -> None:
+        self.kind = kind
+        self.what = what
+        self.nbytes = nbytes
+        self.who = who
+        self.why = why
+
+    @property
+    def cost(self) -> str:
+        """What the step copies, in words."""
+        if self.nbytes == SHARED and self.who is None:
+            return "shared"
+        if self.nbytes is None:
+            return f"{self.who} may copy"
+        return f"{self.who} copies {amount(self.nbytes)}"
+
+    def to_dict(self) -> "dict[str, Any]":
+        """The step as plain values."""
+        return {"kind": self.kind, "what": self.what, "who": self.who, "nbytes": self.nbytes, "why": self.why}
+
+    def __repr__(self) -> str:
+        return f"Step({self.kind}: {self.what}; {self.cost})"
+
+
+class Plan:
+    """How one object goes to one target: the steps, who copies how much, and why.
+
+    Made by `lend.explain`; it holds text and numbers only, no lease and no object.
+
+    Attributes
+    ----------
+    source : str
+        What came: dtype, shape, device, and who lent it.
+    source_type : str
+        The type that lent it.
+    target : str or None
+        What it becomes; None when no target was named.
+    protocol : str
+        The protocol by which it was taken.
+    steps : tuple of Step
+        In the order in which `lend.to` carries them out.
+    notes : tuple of str
+        What else the reader should know: whether writes are seen on the other side, whether the producer may move the
+        memory.
+    targets : dict of str to str
+        Without a target: for each installed one "shared", or what stands in the way.
+
+    Examples
+    --------
+    >>> import lend
+    >>> plan = lend.explain(b"1234", "memoryview")
+    >>> print(plan)
+    bytes to memoryview: shared, nothing is copied
+      came : uint8[4] on cpu, read-only, lent by bytes
+      take : buffer protocol                 shared
+      give : buffer protocol, as memoryview  shared
+    >>> plan.bytes_copied, plan.copies
+    (0, ())
+    """
+
+    __slots__ = ("notes", "protocol", "source", "source_type", "steps", "target", "targets")
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        source_type: str,
+        target: "str | None",
+        protocol: str,
+        steps: "Sequence[Step]",
+        notes: "Sequence[str]" = (),
+        targets: "dict[str, str] | None" = None,
+    ) -> None:
+        self.source = source
+        self.source_type = source_type
+        self.target = target
+        self.protocol = protocol
+        self.steps = tuple(steps)
+        self.notes = tuple(notes)
+        self.targets = dict(targets or {})
+
+    @property
+    def copies(self) -> "tuple[Step, ...]":
+        """The steps that copy, or may."""
+        return tuple(step for step in self.steps if step.nbytes != SHARED or step.who is not None)
+
+    @property
+    def bytes_copied(self) -> "int | None":
+        """Bytes that all steps together copy; None if only the target knows."""
+        total = 0
+        for step in self.steps:
+            if step.nbytes is None:
+                return None
+            total += step.nbytes
+        return total
+
+    def to_dict(self) -> "dict[str, Any]":
+        """The plan as plain values, such as JSON can carry."""
+        return {
+            "source": self.source,
+            "source_type": self.source_type,
+            "target": self.target,
+            "protocol": self.protocol,
+            "steps": [step.to_dict() for step in self.steps],
+            "bytes_copied": self.bytes_copied,
+            "notes": list(self.notes),
+            "targets": dict(self.targets),
+        }
+
+    def __str__(self) -> str:
+        lines = [self._headline(), f"  came : {self.source}"]
+        width = max(len(step.what) for step in self.steps)
+        for step in self.steps:
+            label = "copy" if step.kind == "work" else step.kind
+            lines.append(f"  {label} : {step.what:<{width}}  {step.cost}")
+            if step.why:
+                lines.append(f"         {step.why}")
+        lines += [f"  note : {note}" for note in self.notes]
+        widest = max(map(len, self.targets), default=0)
+        lines += [f"    to : {name:<{widest}}  {verdict}" for name, verdict in self.targets.items()]
+        return "\n".join(lines)
+
+    # in a session the answer to `lend.explain(x, target)` is the picture itself
+    __repr__ = __str__
+
+    def _headline(self) -> str:
+        if self.target is None:
+            return f"{self.source_type}: lent by {self.protocol}"
+        way = f"{self.source_type} to {self.target}"
+        total = self.bytes_copied
+        if total is None:
+            return f"{way}: whether anything is copied only the target knows"
+        if not self.copies:
+            return f"{way}: shared, nothing is copied"
+        return f"{way}: {amount(total)} copied"
+
+
+def amount(nbytes: int) -> str:
+    """Bytes in words: `8000 bytes`, `1 byte`."""
+    return "1 byte" if nbytes == 1 else f"{nbytes} bytes"
