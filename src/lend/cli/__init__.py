@@ -1,0 +1,1 @@
+"""The command line, `lend` and `python -m lend`: one file per command, argparse and the standard library only."""

@@ -1,0 +1,1 @@
+"""Looking: who holds memory, what is installed, what speaks what. Nothing here is loaded before somebody asks."""

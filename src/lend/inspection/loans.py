@@ -1,0 +1,256 @@
+"""`loans()`: which leases are alive, how many bytes they pin, and who lent them.
+
+Nothing is registered when something is lent. The garbage collector knows every owner and every View already, so the
+cost falls on who asks, not on who lends.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import TYPE_CHECKING, Any, overload
+
+from lend._core.owners import Owner
+from lend.device import Device
+from lend.errors import LeaseLost
+from lend.views.buffers import Buffer
+from lend.views.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Loan", "Loans", "loans"]
+
+# their memory has handles in place of addresses (opencl, vulkan, metal, webgpu): ranges cannot be compared
+_BY_HANDLE = frozenset((4, 7, 8, 15))
+
+
+class Loan:
+    """One lease that was alive when `lend.loans()` looked; plain facts, which hold no memory.
+
+    Attributes
+    ----------
+    kind : str
+        What kind of lease: "buffer" (an open Py_buffer), "dlpack" (a DLPack tensor), "object" (a reference to the
+        producer), "memory" (of lend's own, made for a copy).
+    producer_type : str
+        Type of the object that lent the memory, such as "numpy.ndarray"; "PyCapsule" when a bare capsule did.
+    nbytes : int
+        Bytes that the lease pins, from the lowest to the highest byte lent.
+    ptr : int
+        Address of the lowest byte.
+    device : Device or None
+        Where the memory is; None when no View or Buffer of it is left to tell (a capsule holds it).
+    views : int
+        How many of our View and Buffer objects hold it.
+    exports : int
+        What others hold of it: `owner.exports`.
+    owner : Owner or None
+        The lease itself, None once it was given back. Only a weak reference is kept.
+    producer : object or None
+        The object that lent the memory, None once the lease was given back, or for a bare capsule.
+    """
+
+    __slots__ = ("_owner", "device", "exports", "kind", "nbytes", "producer_type", "ptr", "views")
+
+    def __init__(self, owner: Owner, device: Device | None, views: int) -> None:
+        self._owner = weakref.ref(owner)
+        self.kind: str = owner.kind
+        self.producer_type: str = owner.producer_type
+        self.nbytes: int = owner.nbytes
+        self.ptr: int = owner.ptr
+        self.device = device
+        self.views = views
+        self.exports: int = owner.exports
+
+    @property
+    def owner(self) -> Owner | None:
+        """The lease itself, or None once it was given back."""
+        return self._owner()
+
+    @property
+    def producer(self) -> Any:
+        """The object that lent the memory, or None."""
+        owner = self._owner()
+        return None if owner is None else owner.producer
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as plain values, ready for JSON."""
+        return {
+            "kind": self.kind,
+            "producer_type": self.producer_type,
+            "nbytes": self.nbytes,
+            "ptr": self.ptr,
+            "device": None if self.device is None else str(self.device),
+            "views": self.views,
+            "exports": self.exports,
+        }
+
+    def __repr__(self) -> str:
+        place = "" if self.device is None else f" on {self.device}"
+        return f"<Loan: {self.nbytes} bytes{place} lent by {self.producer_type}, {_held_by(self)}>"
+
+
+class Loans:
+    """The leases that were alive at one moment, the largest first: a sequence of `Loan`, printed as a table.
+
+    It is a snapshot of facts and holds no memory: leases end as if nobody had looked.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes that are pinned; a byte that several leases cover is counted once.
+    """
+
+    __slots__ = ("_loans",)
+
+    def __init__(self, found: Iterable[Loan] = ()) -> None:
+        self._loans = tuple(found)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are pinned; a byte that several leases cover is counted once."""
+        return _covered(self._loans)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as plain values, ready for JSON."""
+        return {"nbytes": self.nbytes, "loans": [loan.to_dict() for loan in self._loans]}
+
+    def __len__(self) -> int:
+        return len(self._loans)
+
+    def __iter__(self) -> Iterator[Loan]:
+        return iter(self._loans)
+
+    @overload
+    def __getitem__(self, index: int) -> Loan: ...
+    @overload
+    def __getitem__(self, index: slice) -> Loans: ...
+    def __getitem__(self, index: int | slice) -> Loan | Loans:
+        return Loans(self._loans[index]) if isinstance(index, slice) else self._loans[index]
+
+    def __repr__(self) -> str:
+        return _table(self)
+
+
+def loans() -> Loans:
+    """Tell which leases are alive in this process, how many bytes they pin and who lent them.
+
+    Walks all objects of the garbage collector, so it costs milliseconds in a large process; lending costs nothing for
+    it. What it answers holds no memory: only weak references to the owners.
+
+    Returns
+    -------
+    Loans
+        A sequence of `Loan`, the largest first, with `.nbytes`, the bytes that are pinned in all.
+
+    Notes
+    -----
+    Objects that `gc.freeze()` set aside are not seen. A lease that another thread is taking at this moment may be
+    missing.
+
+    Examples
+    --------
+    >>> import array, lend
+    >>> prices = array.array("d", range(1000))
+    >>> first = lend.view(prices)[:10]
+    >>> [loan] = [loan for loan in lend.loans() if loan.producer is prices]
+    >>> loan
+    <Loan: 8000 bytes on cpu lent by array.array, held by 1 view>
+    >>> del first
+    >>> loan.owner is None
+    True
+    """
+    owners: dict[int, Owner] = {}
+    devices: dict[int, Device | None] = {}
+    views: dict[int, int] = {}
+    for obj in gc.get_objects():
+        cls = type(obj)  # never isinstance: it would ask foreign objects for their __class__
+        if cls is View or cls is Buffer:
+            owner, device = _owner_and_device(obj)
+            if owner is None:
+                continue
+            views[id(owner)] = views.get(id(owner), 0) + 1
+            devices[id(owner)] = device
+        elif issubclass(cls, Owner) and _is_settled(obj):
+            owner = obj
+        else:
+            continue
+        owners[id(owner)] = owner
+    found = [Loan(owner, devices.get(key) or _told_by_kind(owner), views.get(key, 0)) for key, owner in owners.items()]
+    found.sort(key=lambda loan: (-loan.nbytes, loan.producer_type, loan.ptr))
+    return Loans(found)
+
+
+def _owner_and_device(obj: View | Buffer) -> tuple[Owner | None, Device | None]:
+    """The lease of one of our objects; None when it was released, or is not filled yet by the call that makes it."""
+    if not _holds(obj):
+        return None, None
+    try:
+        return obj.owner, obj.device
+    except LeaseLost:  # released by another thread in between
+        return None, None
+
+
+def _is_settled(owner: Owner) -> bool:
+    """False for an owner whose lease is still being taken: its producer may have called us."""
+    return owner.kind in ("dlpack", "memory") or _holds(owner)
+
+
+def _holds(obj: object) -> bool:
+    """Whether one of our objects has a reference to anything yet; asked of the collector, which changes nothing."""
+    return any(held is not None for held in gc.get_referents(obj))
+
+
+def _told_by_kind(owner: Owner) -> Device | None:
+    """Where the memory of a lease is that no View is left to tell of: open buffers and lend's own are on the host."""
+    return Device("cpu") if owner.kind in ("buffer", "memory") else None
+
+
+def _covered(found: Iterable[Loan]) -> int:
+    """Bytes of all leases, those that overlap counted once."""
+    total = 0
+    ranges: dict[Device | None, list[tuple[int, int]]] = {}
+    for loan in found:
+        if loan.device is not None and loan.device.type in _BY_HANDLE:
+            total += loan.nbytes
+        else:
+            ranges.setdefault(loan.device, []).append((loan.ptr, loan.ptr + loan.nbytes))
+    for spans in ranges.values():
+        reached = 0
+        for start, end in sorted(spans):
+            total += max(end - max(start, reached), 0)
+            reached = max(reached, end)
+    return total
+
+
+def _held_by(loan: Loan) -> str:
+    return f"held by {_count(loan.views, 'view')}" + (f", {_count(loan.exports, 'export')}" if loan.exports else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _table(found: Loans) -> str:
+    if not len(found):
+        return "nothing is lent"
+    rows = [("bytes", "kind", "device", "views", "exports", "lent by")]
+    rows += [
+        (
+            f"{loan.nbytes:,}",
+            loan.kind,
+            "?" if loan.device is None else str(loan.device),
+            str(loan.views),
+            str(loan.exports),
+            loan.producer_type,
+        )
+        for loan in found
+    ]
+    size, kind, device, views, exports, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = [
+        f"  {row[0]:>{size}}  {row[1]:<{kind}}  {row[2]:<{device}}  {row[3]:>{views}}  {row[4]:>{exports}}  {row[5]}"
+        for row in rows
+    ]
+    pins = "lease pins" if len(found) == 1 else "leases pin"
+    return "\n".join([f"{len(found)} {pins} {found.nbytes:,} bytes", *lines])

@@ -1,0 +1,111 @@
+"""What lend takes, as types: one Protocol for each way in, and `IntoView` for all of them.
+
+For signatures of your own functions that pass what they get to `lend.view`. Nothing here is a base class that others
+must use: an object matches by what it has. `import lend` does not load this module.
+
+Examples
+--------
+>>> import lend
+>>> from lend.typing import IntoView
+>>> def total(x: IntoView) -> float:
+...     return sum(lend.view(x, ndim=1).tolist())
+>>> total(b"123")
+150
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+__all__ = [
+    "IntoView",
+    "SupportsArray",
+    "SupportsArrayInterface",
+    "SupportsArrayStruct",
+    "SupportsBuffer",
+    "SupportsDLPack",
+    "SupportsPointer",
+]
+
+
+class SupportsBuffer(Protocol):
+    """The Python buffer protocol, PEP 688.
+
+    Implemented by bytes, bytearray, memoryview, array.array, mmap.mmap, ctypes arrays, numpy.ndarray, pyarrow.Buffer,
+    jax.Array on the host, and lend.View and lend.Buffer. For type checkers only: before Python 3.12 no object shows the
+    method, so an isinstance test is none; `memoryview(x)` is.
+    """
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """Open a buffer over the memory of this object."""
+
+
+@runtime_checkable
+class SupportsDLPack(Protocol):
+    """DLPack's Python side, https://dmlc.github.io/dlpack/latest/python_spec.html.
+
+    Implemented by numpy.ndarray, torch.Tensor, jax.Array, cupy.ndarray, tvm_ffi.Tensor, pyarrow.Array,
+    mlx.core.array, paddle.Tensor, and lend.View and lend.Buffer.
+    """
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:
+        """Make a capsule with a DLPack tensor; newer producers take max_version, dl_device and copy, too."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Tell (device type, device id)."""
+
+
+@runtime_checkable
+class SupportsArrayInterface(Protocol):
+    """NumPy's array interface, https://numpy.org/doc/stable/reference/arrays.interface.html.
+
+    Implemented by numpy.ndarray and NumPy's scalars, PIL.Image.Image, pygame.BufferProxy, and lend.View and
+    lend.Buffer.
+    """
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """Tell address, shape, strides and type of the memory."""
+
+
+@runtime_checkable
+class SupportsArrayStruct(Protocol):
+    """The C side of the array interface: a capsule with a PyArrayInterface.
+
+    Implemented by numpy.ndarray and NumPy's scalars, pygame.BufferProxy, and lend.View and lend.Buffer.
+    """
+
+    @property
+    def __array_struct__(self) -> Any:
+        """Make a capsule that tells address, shape, strides and type of the memory."""
+
+
+@runtime_checkable
+class SupportsArray(Protocol):
+    """An object that can make itself a NumPy array; taken last, and only where it promises not to copy.
+
+    Implemented by pandas.Series and pandas.Index, xarray.DataArray, polars.Series, torch.Tensor, jax.Array,
+    pyarrow.Array, and lend.View.
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Make a NumPy array of this object."""
+
+
+@runtime_checkable
+class SupportsPointer(Protocol):
+    """An address and a size: the Buffer of dataframe-api issue 39 and of the dataframe interchange protocol.
+
+    Implemented by the buffers of `__dataframe__`, rmm.DeviceBuffer, and lend.Buffer. The size is `nbytes`, `bufsize` or
+    `size`.
+    """
+
+    @property
+    def ptr(self) -> int:
+        """Address of the first byte."""
+
+
+IntoView: TypeAlias = (
+    SupportsBuffer | SupportsDLPack | SupportsArrayStruct | SupportsArrayInterface | SupportsArray | SupportsPointer
+)
+"""Whatever `lend.view` and `lend.buffer` take, a bare DLPack capsule aside, which has no type to name."""

@@ -1,0 +1,126 @@
+"""The command line as a whole: what it prints where, and what its exit codes say."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import lend
+from lend.cli.main import main
+from lend.plan import explain
+
+
+def ends(*arguments):
+    """Exit code of a command, however it ends."""
+    try:
+        return main(arguments)
+    except SystemExit as error:
+        return error.code
+
+
+def test_version_is_printed(capsys):
+    assert ends("--version") == 0
+    assert capsys.readouterr().out == f"lend {lend.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "--help"]])
+def test_help_shows_examples(capsys, arguments):
+    assert ends(*arguments) == 0
+    assert "examples:\n  lend explain" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["explain"],
+        ["explain", "builtins:b'1234'", "--copy", "maybe"],
+        ["explain", "builtins:b'1234'", "--to", "surely_no_target"],
+        ["explain", "builtins:b'1234'", "--to", "memoryview", "--device", "surely_no_device"],
+        ["doctor", "surely_no_library"],
+    ],
+)
+def test_wrong_command_line_ends_with_2(capsys, arguments):
+    assert ends(*arguments) == 2
+    assert capsys.readouterr().err.startswith("usage: lend")
+
+
+def test_plan_is_printed(capsys):
+    assert ends("explain", "builtins:b'1234'", "--to", "memoryview") == 0
+    assert capsys.readouterr().out == f"{explain(b'1234', 'memoryview')}\n"
+
+
+def test_plan_is_printed_as_json(capsys):
+    assert ends("explain", "builtins:b'1234'", "--to", "memoryview", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(explain(b"1234", "memoryview").to_dict()))
+
+
+def test_without_a_target_it_tells_what_is_possible(capsys):
+    assert ends("explain", "builtins:b'1234'", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["targets"]["memoryview"] == explain(b"1234").targets["memoryview"]
+
+
+def test_keywords_reach_the_plan(capsys):
+    assert ends("explain", "builtins:b'1234'", "--to", "memoryview", "--copy", "true", "--device", "cpu") == 0
+    assert capsys.readouterr().out == f"{explain(b'1234', 'memoryview', copy=True, device='cpu')}\n"
+
+
+def test_file_is_explained(tmp_path, monkeypatch, capsys):
+    numpy = pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    numpy.save("x.npy", numpy.arange(6.0))
+    assert ends("explain", "x.npy", "--to", "numpy") == 0
+    assert "float64[6]" in capsys.readouterr().out
+
+
+def test_refusal_ends_with_1_and_tells_why_on_stderr(capsys):
+    assert ends("explain", "builtins:[1, 2]", "--to", "memoryview") == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("lend: NotLendable: cannot lend a list")
+
+
+def test_target_that_is_not_installed_ends_with_1_and_is_told(monkeypatch, capsys):
+    def absent(*args, **keywords):
+        raise ImportError("polars is not installed")
+
+    monkeypatch.setattr("lend.plan.explain", absent)
+    assert ends("explain", "builtins:b'1234'", "--to", "polars") == 1
+    assert capsys.readouterr().err == "lend: polars is not installed\n"
+
+
+@pytest.mark.parametrize("source", ["surely_not_installed:x", "nowhere.npy", "neither"])
+def test_what_cannot_be_loaded_ends_with_3_and_one_sentence(capsys, source):
+    assert ends("explain", source) == 3
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_doctor_prints_a_table(capsys):
+    assert ends("doctor", "bytes") == 0
+    assert "bytes    bytes   buffer protocol  shared" in capsys.readouterr().out
+
+
+def test_doctor_prints_json(capsys):
+    assert ends("doctor", "bytes", "array", "--json") == 0
+    assert [entry["library"] for entry in json.loads(capsys.readouterr().out)["libraries"]] == ["bytes", "array"]
+
+
+def test_lend_runs_as_a_module():
+    run = subprocess.run([sys.executable, "-m", "lend", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"lend {lend.__version__}\n"
+
+
+def test_exit_code_reaches_the_shell():
+    run = subprocess.run([sys.executable, "-m", "lend", "explain", "neither"], capture_output=True, check=False)
+    assert run.returncode == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells it by another error")
+def test_reader_that_goes_away_is_no_failure():
+    command = [sys.executable, "-m", "lend", "doctor", "bytes"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait() == 0

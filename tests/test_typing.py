@@ -1,0 +1,48 @@
+"""lend.typing: the Protocols match what offers the protocol, and `import lend` does not load them."""
+
+import array
+
+import pytest
+
+import lend
+from lend import typing as types
+from support import children
+from support.counting import CountingDLPack
+from support.producers import ArrayInterface, ArrayMethod, ArrayStruct, Span
+
+MATCHES = {
+    "SupportsDLPack": lambda: CountingDLPack(8, (8,)),
+    "SupportsArrayInterface": lambda: ArrayInterface(bytes(8), (8,), "|u1"),
+    "SupportsArrayStruct": lambda: ArrayStruct(bytes(8), (8,)),
+    "SupportsArray": lambda: ArrayMethod(array.array("d", [1.0])),
+    "SupportsPointer": lambda: Span(bytes(8)),
+}
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_object_with_the_protocol_matches(name):
+    assert isinstance(MATCHES[name](), getattr(types, name))
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_object_without_the_protocol_does_not_match(name):
+    assert not isinstance([1, 2], getattr(types, name))
+
+
+@pytest.mark.parametrize("name", set(MATCHES) - {"SupportsPointer"})
+def test_view_matches_what_it_speaks(name):
+    assert isinstance(lend.view(array.array("d", [1.0])), getattr(types, name))
+
+
+@pytest.mark.parametrize("name", sorted(set(types.__all__) - {"IntoView"}))
+def test_protocol_names_who_implements_it(name):
+    assert "Implemented by" in getattr(types, name).__doc__
+
+
+def test_every_way_in_is_part_of_into_view():
+    named = set(types.__all__) - {"IntoView"}
+    assert {part.__name__ for part in types.IntoView.__args__} == named
+
+
+def test_import_of_lend_does_not_load_the_types():
+    assert children.run_clean("import lend, sys; print('lend.typing' in sys.modules)").split() == ["False"]
