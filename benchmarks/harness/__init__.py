@@ -1,0 +1,1 @@
+"""What every benchmark of lend shares: cases as data, interleaved timing, reports."""
