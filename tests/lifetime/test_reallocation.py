@@ -1,0 +1,71 @@
+"""Producers that move their memory under a loan: what lend notices, and what it says it cannot (LIFE-4, LIFE-5)."""
+
+import pytest
+
+import lend
+from lend.errors import LeaseLost
+
+np = pytest.importorskip("numpy")
+
+
+def moved(take, dtype="f8"):
+    """What `take` makes of an array that was then resized past its exports, to another address."""
+    kept = []
+    while True:
+        array = np.zeros(16, dtype)
+        view = take(array)
+        kept.append(np.zeros(16, dtype))  # in the way of growing where it lies
+        array.resize(1 << 20, refcheck=False)
+        if array.ctypes.data != view.owner.ptr:
+            return view
+        kept.append(array)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8", "c16"])
+def test_verify_notices_an_array_that_was_resized_past_its_exports(dtype):
+    with pytest.raises(LeaseLost, match="reallocated"):
+        moved(lend.view, dtype).verify()
+
+
+def test_verify_of_a_slice_asks_the_same_producer():
+    with pytest.raises(LeaseLost):
+        moved(lambda array: lend.view(array)[4:8]).verify()
+
+
+def test_verify_of_a_buffer_asks_the_same_producer():
+    with pytest.raises(LeaseLost):
+        moved(lend.buffer).verify()
+
+
+def test_verify_of_a_view_of_an_array_view_asks_the_array_that_owns_the_memory():
+    with pytest.raises(LeaseLost):
+        moved(lambda array: lend.view(array[:])).verify()
+
+
+def test_verify_notices_an_array_that_shrank():
+    array = np.zeros(1 << 20)
+    view = lend.view(array)
+    array.resize(16, refcheck=False)
+    with pytest.raises(LeaseLost):
+        view.verify()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda a: None, lambda a: a.fill(3), lambda a: a.sort()], ids=["none", "fill", "sort"]
+)
+def test_verify_passes_what_stayed_where_it_was(change):
+    array = np.arange(16.0)
+    view = lend.view(array)
+    change(array)
+    view.verify()
+
+
+def test_an_exporter_that_locks_its_memory_passes_verify():
+    lend.view(bytearray(8)).verify()
+
+
+def test_the_exports_do_not_ask_the_producer_again():
+    """Asking would cost as much as the export: it is `verify()` and `lend.to` that ask. Recorded, not wished for."""
+    view = moved(lend.view)
+    assert view.__array_interface__["data"][0] == view.ptr
+    view.__dlpack__(max_version=(1, 3))

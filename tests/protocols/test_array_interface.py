@@ -1,0 +1,579 @@
+"""`__array_interface__`, both ways: what the dict says is shown as it is, and whatever it cannot mean is refused."""
+
+import array
+import struct
+import sys
+
+import pytest
+
+import lend
+from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedType
+from support.counting import CountingBuffer
+from support.producers import ABSENT, AnswersEverything, ArrayInterface, PropertyRaises
+
+FLOATS = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
+HERE, THERE = ("<", ">") if sys.byteorder == "little" else (">", "<")
+
+
+class Index:
+    """An integer that is no int, as those of NumPy are none."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+class Fails:
+    """Raises `error` whenever Python asks it for a number or a truth."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __index__(self):
+        raise self.error
+
+    def __bool__(self):
+        raise self.error
+
+
+class Unequal(str):
+    """A key that lands where `shape` would, and raises when compared."""
+
+    __slots__ = ()
+
+    def __hash__(self):
+        return hash("shape")
+
+    def __eq__(self, other):
+        raise RuntimeError("no comparing")
+
+
+def floats(**changed):
+    """Six floats in two rows; every key of the dict may be another, or absent."""
+    readonly = changed.pop("readonly", False)
+    lender = ArrayInterface(FLOATS, (2, 3), "<f4", readonly=readonly)
+    lender.facts = {key: value for key, value in (lender.facts | changed).items() if value is not ABSENT}
+    return lender
+
+
+# -- taken as it lies ------------------------------------------------------------------------------------------------
+
+
+def test_address_shape_and_values_are_those_of_the_dict():
+    lender = floats()
+    view = lend.view(lender)
+    assert (view.ptr, view.shape, view.strides) == (lender.memory.address, (2, 3), (12, 4))
+    assert (view.dtype, view.readonly, view.device) == (lend.DType("<f4"), False, lend.Device("cpu"))
+    assert view.tobytes() == FLOATS
+
+
+def test_the_attribute_is_read_once():
+    lender = floats()
+    lend.view(lender)
+    assert lender.reads == 1
+
+
+def test_an_attribute_of_the_instance_alone_is_seen():
+    class Plain:
+        pass
+
+    lender, source = Plain(), floats()
+    lender.__array_interface__, lender.kept = source.__array_interface__, source
+    assert lend.view(lender).ptr == source.memory.address
+
+
+@pytest.mark.parametrize(
+    "typestr", ["|b1", "|i1", "<u2", ">i4", "<i8", "<f8", ">f2", "<c8", "<M8[ns]", ">m8[25s]", "|V7"]
+)
+def test_every_typestr_that_lend_knows_keeps_its_meaning(typestr):
+    view = lend.view(ArrayInterface(bytes(32), (2,), typestr))
+    assert view.dtype == lend.DType(typestr)
+    assert view.__array_interface__["typestr"] == typestr
+
+
+@pytest.mark.parametrize("name", [f"{order}{kind}" for order in "<>" for kind in ("i4", "f8")])
+def test_byte_order_is_kept(name):
+    data = struct.pack(f"{name[0]}2{'i' if name[1] == 'i' else 'd'}", 3, -4)
+    assert lend.view(ArrayInterface(data, (2,), name)).tolist() == [3, -4]
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "address", "values"),
+    [
+        ((3, 2), (4, 12), 0, [[0, 3], [1, 4], [2, 5]]),
+        ((6,), (-4,), 20, [5, 4, 3, 2, 1, 0]),
+        ((2, 3), (-12, -4), 20, [[5, 4, 3], [2, 1, 0]]),
+        ((3,), (8,), 0, [0, 2, 4]),
+        ((2, 2), (0, 4), 0, [[0, 1], [0, 1]]),
+        ((1, 6), (12345, 4), 0, [[0, 1, 2, 3, 4, 5]]),
+        ((), (), 8, 2.0),
+    ],
+    ids=str,
+)
+def test_strides_are_signed_bytes_from_element_0(shape, strides, address, values):
+    lender = floats(shape=shape, strides=strides)
+    lender.facts["data"] = (lender.memory.address + address, False)
+    view = lend.view(lender)
+    assert (view.tolist(), view.ptr) == (values, lender.memory.address + address)
+
+
+def test_a_zero_stride_over_several_elements_is_read_only():
+    lender = floats(shape=(4,), strides=(0,))
+    assert lend.view(lender).readonly
+    with pytest.raises(ReadOnlyMemory):
+        lend.view(lender, writable=True)
+
+
+@pytest.mark.parametrize("readonly", [True, 1, Index], ids=str)
+def test_read_only_is_kept(readonly):
+    lender = floats(readonly=readonly)
+    assert lend.view(lender).readonly
+    with pytest.raises(ReadOnlyMemory):
+        lend.view(lender, writable=True)
+
+
+def test_writable_memory_is_written_through():
+    lender = floats()
+    memoryview(lend.view(lender, writable=True))[0, 0] = 9.0
+    assert bytes(lender.memory)[:4] == struct.pack("f", 9)
+
+
+def test_integers_of_another_type_are_integers():
+    lender = floats(shape=(Index(2), Index(3)), strides=(Index(12), Index(4)))
+    lender.facts["data"] = (Index(lender.memory.address), False)
+    assert lend.view(lender).tobytes() == FLOATS
+
+
+def test_lists_for_shape_and_strides_are_read():
+    assert lend.view(floats(shape=[2, 3], strides=[12, 4])).shape == (2, 3)
+
+
+def test_keys_that_are_not_interned_are_read():
+    lender = floats()
+    lender.facts = {"".join(list(key)): value for key, value in lender.facts.items()}
+    assert lend.view(lender).tobytes() == FLOATS
+
+
+def test_keys_of_other_standards_do_no_harm():
+    assert lend.view(floats(stream=7, syclobj=None, mask=None, offset=0)).tobytes() == FLOATS
+
+
+@pytest.mark.parametrize("version", [ABSENT, 0, 2, 99, "three", None], ids=str)
+def test_the_version_is_not_trusted_either_way(version):
+    assert lend.view(floats(version=version)).tobytes() == FLOATS
+
+
+@pytest.mark.parametrize("data", [(0, False), (2**64 - 1, False), (1, True)], ids=str)
+@pytest.mark.parametrize("strides", [None, (2**62, -(2**62), 1)], ids=str)
+def test_the_pointer_of_an_empty_array_is_irrelevant(data, strides):
+    view = lend.view(floats(shape=(3, 0, 2), strides=strides, data=data))
+    assert (view.shape, view.nbytes, view.c_contiguous, view.f_contiguous) == ((3, 0, 2), 0, True, True)
+
+
+def test_sixty_four_dimensions_are_taken():
+    view = lend.view(floats(shape=(1,) * 62 + (2, 3)))
+    assert (view.ndim, view.tobytes()) == (64, FLOATS)
+
+
+def test_the_object_lives_as_long_as_what_is_made_from_it():
+    lender = floats()
+    before = sys.getrefcount(lender)
+    part = lend.view(lender)[1]
+    assert sys.getrefcount(lender) == before + 1
+    assert part.owner.producer is lender
+    del part
+    assert sys.getrefcount(lender) == before
+
+
+# -- memory given as a buffer ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", [ABSENT, 0, 4, 12], ids=str)
+def test_buffer_data_begins_at_its_offset(offset):
+    start = 0 if offset is ABSENT else offset
+    view = lend.view(floats(shape=(3,), data=bytearray(FLOATS), offset=offset))
+    assert view.tobytes() == FLOATS[start : start + 12]
+
+
+def test_the_buffer_is_held_and_given_back():
+    block = bytearray(FLOATS)
+    view = lend.view(floats(data=block))
+    with pytest.raises(BufferError):
+        block.append(0)
+    del view
+    block.append(0)
+
+
+def test_object_and_buffer_both_live_as_long_as_the_view():
+    exporter = CountingBuffer(FLOATS)
+    lender = floats(data=exporter)
+    before = sys.getrefcount(lender)
+    part = lend.view(lender)[0]
+    assert (sys.getrefcount(lender), exporter.live) == (before + 1, 1)
+    del part
+    assert (sys.getrefcount(lender), exporter.audit()) == (before, [])
+
+
+@pytest.mark.parametrize("said", [{"data": None}, {}], ids=["None", "absent"])
+def test_without_data_the_object_s_own_buffer_is_meant(said):
+    class Block(CountingBuffer):
+        __array_interface__ = {"shape": (2, 2), "typestr": "<f4", "version": 3, "offset": 8} | said
+
+    lender = Block(FLOATS, format="T{f:a:}", itemsize=4, poison=False)
+    view = lend.view(lender)
+    assert (view.tolist(), lender.live) == ([[2, 3], [4, 5]], 1)
+    del view
+    assert lender.audit() == []
+
+
+@pytest.mark.parametrize("data", [None, ABSENT], ids=["None", "absent"])
+def test_without_data_and_without_a_buffer_there_is_nothing_to_lend(data):
+    with pytest.raises(MalformedDescriptor, match="data is None"):
+        lend.view(floats(data=data))
+
+
+def test_read_only_buffer_data_is_read_only():
+    assert lend.view(floats(data=FLOATS)).readonly
+    with pytest.raises(ReadOnlyMemory):
+        lend.view(floats(data=FLOATS), writable=True)
+    assert not lend.view(floats(data=bytearray(FLOATS)), writable=True).readonly
+
+
+LEAVES = {
+    "too many elements": ({"shape": (100,), "data": bytearray(8)}, "400", "8"),
+    "one element too many": ({"shape": (7,), "data": bytearray(24)}, "28", "24"),
+    "a negative offset": ({"shape": (2,), "data": bytearray(64), "offset": -8}, "-8", "64"),
+    "an offset near the end": ({"shape": (2,), "data": bytearray(64), "offset": 60}, "68", "64"),
+    "an offset past the end": ({"shape": (2,), "data": bytearray(8), "offset": 2**62}, "bounds", "8"),
+    "wide strides": ({"shape": (4,), "strides": (4096,), "data": bytearray(64)}, "12292", "64"),
+    "negative strides": ({"shape": (4,), "strides": (-4,), "data": bytearray(64), "offset": 8}, "-4", "64"),
+    "an empty array behind the end": ({"shape": (0,), "data": bytearray(8), "offset": 9}, "bounds", "8"),
+    "an empty buffer": ({"shape": (), "data": b""}, "4", "0"),
+}
+
+
+@pytest.mark.parametrize(("facts", "needed", "there"), LEAVES.values(), ids=LEAVES)
+def test_a_descriptor_that_leaves_its_own_buffer_is_refused(facts, needed, there):
+    with pytest.raises(MalformedDescriptor, match=r"\(bounds\)") as caught:
+        lend.view(floats(**facts))
+    assert needed in str(caught.value)
+    assert there in str(caught.value)
+
+
+INSIDE = {
+    "the last element": {"shape": (1,), "data": bytearray(24), "offset": 20},
+    "all, backwards": {"shape": (6,), "strides": (-4,), "data": bytearray(24), "offset": 20},
+    "nothing, at the end": {"shape": (0,), "data": bytearray(24), "offset": 24},
+}
+
+
+@pytest.mark.parametrize("facts", INSIDE.values(), ids=INSIDE)
+def test_a_descriptor_that_just_fits_is_taken(facts):
+    view = lend.view(floats(**facts))
+    assert view.tobytes() == bytes(view.nbytes)
+
+
+def test_a_refused_descriptor_gives_its_buffer_back():
+    exporter = CountingBuffer(8)
+    with pytest.raises(MalformedDescriptor):
+        lend.view(floats(shape=(100,), data=exporter))
+    assert (exporter.gets, exporter.audit()) == (1, [])
+
+
+def test_a_buffer_with_gaps_is_refused_and_given_back():
+    exporter = CountingBuffer(24, itemsize=4, format="f", shape=(3,), strides=(8,))
+    with pytest.raises(LendError):
+        lend.view(floats(shape=(2,), data=exporter))
+    assert exporter.audit() == []
+
+
+# -- refused ---------------------------------------------------------------------------------------------------------
+
+
+MALFORMED = {
+    "no keys": (dict.fromkeys(("shape", "typestr", "data", "version"), ABSENT), "'shape'"),
+    "no shape": ({"shape": ABSENT}, "'shape'"),
+    "no typestr": ({"typestr": ABSENT}, "'typestr'"),
+    "136 dimensions": ({"shape": (1,) * 136}, "64"),
+    "65 dimensions": ({"shape": (1,) * 65}, "64"),
+    "a shape of a product beyond 64 bits": ({"shape": (2**32, 2**32, 16)}, "size"),
+    "a shape of bytes beyond 64 bits": ({"shape": (2**61,)}, "size"),
+    "an extent beyond 64 bits": ({"shape": (2**63,)}, "shape"),
+    "an extent beyond all bounds": ({"shape": (10**5000,)}, "shape"),
+    "a negative extent": ({"shape": (-3,)}, "shape"),
+    "a fractional extent": ({"shape": (2.0,)}, "shape"),
+    "a boolean extent": ({"shape": (True,)}, "shape"),
+    "an extent of text": ({"shape": ("2",)}, "shape"),
+    "an extent of nothing": ({"shape": (None,)}, "shape"),
+    "a shape that is no tuple": ({"shape": 6}, "shape"),
+    "a shape of letters": ({"shape": "23"}, "shape"),
+    "strides of another length": ({"strides": (4,)}, "strides"),
+    "strides of nothing": ({"strides": (None, None)}, "strides"),
+    "a stride beyond 64 bits": ({"strides": (2**63, 4)}, "strides"),
+    "strides that overflow": ({"strides": (2**62, 2**62)}, "strides"),
+    "strides no tuple": ({"strides": 4}, "strides"),
+    "data that is a number": ({"data": 4096}, "data"),
+    "data of one": ({"data": (4096,)}, "data"),
+    "data of three": ({"data": (4096, False, 1)}, "data"),
+    "data a list": ({"data": [4096, False]}, "data"),
+    "an address of text": ({"data": ("0x1000", False)}, "data"),
+    "an address of nothing": ({"data": (None, False)}, "data"),
+    "a boolean address": ({"data": (True, False)}, "data"),
+    "a negative address": ({"data": (-4096, False)}, "data"),
+    "an address beyond 64 bits": ({"data": (2**64, False)}, "data"),
+    "address 0": ({"data": (0, False)}, "data"),
+    "memory past the last address": ({"data": (2**64 - 8, False)}, r"data.*\(bounds\)"),
+    "memory before the first address": ({"data": (8, False), "strides": (-12, -4)}, r"data.*\(bounds\)"),
+    "an offset beside an address": ({"offset": 4}, "offset"),
+    "an offset of text": ({"offset": "4", "data": bytearray(64)}, "offset"),
+    "a typestr of bytes": ({"typestr": b"<f4"}, "typestr"),
+    "a typestr that is a number": ({"typestr": 4}, "typestr"),
+    "a descr of another size": ({"typestr": "|V4", "descr": [("", "|V8")]}, "descr"),
+    "a descr that is none": ({"typestr": "|V4", "descr": 7}, "descr"),
+    "a descr with a hole": ({"typestr": "|V4", "descr": [("", )]}, "descr"),
+    "a descr of negative size": ({"typestr": "|V4", "descr": [("", "|V4", (-1,))]}, "descr"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "named"), MALFORMED.values(), ids=MALFORMED)
+def test_a_dict_that_cannot_be_true_is_refused_by_the_name_of_its_field(facts, named):
+    with pytest.raises(MalformedDescriptor, match=named) as caught:
+        lend.view(floats(**facts))
+    assert "ArrayInterface" in str(caught.value)
+
+
+@pytest.mark.parametrize("typestr", [
+    "|O", "|O8", "|t8", "<f3", "<f", "f", "", "<", "<b2", "|i0", "<x4", "StringDType()", "<M8[fortnight]", "<i4 ",
+    "<i4\0", "<\u00e94", "\ud800", "<f99999999999999999999", "|V0",
+], ids=ascii)  # fmt: skip
+def test_a_typestr_without_a_dtype_is_refused_by_name(typestr):
+    with pytest.raises(UnsupportedType, match="typestr"):
+        lend.view(floats(typestr=typestr))
+
+
+@pytest.mark.parametrize(("typestr", "nbytes"), [("|S3", 6), ("<U2", 16), ("<f3", 6)])
+def test_text_is_refused_as_a_view_and_given_as_bytes(typestr, nbytes):
+    lender = ArrayInterface(bytes(range(24)), (2,), typestr)
+    with pytest.raises(UnsupportedType, match="typestr"):
+        lend.view(lender)
+    assert bytes(lend.buffer(lender)) == bytes(range(nbytes))
+
+
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+@pytest.mark.parametrize("facts", [
+    {"typestr": "|O"},
+    {"typestr": "|O8"},
+    {"typestr": "|V8", "descr": [("a", "|O")]},
+    {"typestr": "|V8", "descr": [("a", [("b", "|O8")])]},
+], ids=str)  # fmt: skip
+def test_pointers_of_python_objects_are_never_lent(take, facts):
+    with pytest.raises(UnsupportedType, match="Python objects"):
+        take(ArrayInterface(bytes(64), (2,), **facts))
+
+
+@pytest.mark.parametrize("descr", [
+    [("a", "<i2"), ("b", "<f4"), ("", "|V2")],
+    [("", "<i8")],
+    [("a", [("b", "<i4"), (("title", "c"), "<i4")])],
+    [("a", "<i2", (2, 2))],
+], ids=str)  # fmt: skip
+def test_records_are_refused_as_a_view_and_given_as_bytes(descr):
+    lender = ArrayInterface(bytes(range(16)), (2,), "|V8", descr=descr)
+    with pytest.raises(UnsupportedType, match=r"records(?s:.*)lend\.buffer"):
+        lend.view(lender)
+    assert bytes(lend.buffer(lender)) == bytes(range(16))
+
+
+@pytest.mark.parametrize(
+    "descr", [ABSENT, None, [("", "|V8")], [("", "|V2"), ("", "|V6")], [("", "|V2", (4,))]], ids=str
+)
+def test_bytes_without_fields_are_opaque(descr):
+    assert lend.view(ArrayInterface(bytes(16), (2,), "|V8", descr=descr)).dtype == lend.DType("opaque[8]")
+
+
+def test_a_descr_that_holds_itself_is_refused():
+    descr = [("a", "<i4")]
+    descr.append(("b", descr))
+    descr.append(("c", descr))
+    with pytest.raises(MalformedDescriptor, match="descr"):
+        lend.view(floats(typestr="|V4", descr=descr))
+
+
+class Named(ArrayInterface):
+    """Like the arrays of ml_dtypes: the dict says V, the dtype has a name."""
+
+    def __init__(self, *args, name, **keywords):
+        super().__init__(*args, **keywords)
+        self.dtype = type("dtype", (), {"name": name})()
+
+
+@pytest.mark.parametrize(("typestr", "name", "right"), [
+    (f"{HERE}V2", "bfloat16", "bfloat16"),
+    ("|V2", "bfloat16", "bfloat16"),
+    (f"{THERE}V2", "bfloat16", f"{THERE}bfloat16"),
+    ("|V4", "bfloat16", "opaque[4]"),
+    ("|V1", "float8_of_tomorrow", "opaque[1]"),
+    ("|V2", "void16", "opaque[2]"),
+    ("|V2", 16, "opaque[2]"),
+])  # fmt: skip
+def test_a_dtype_that_the_object_names_is_taken_if_its_size_fits(typestr, name, right):
+    lender = Named(bytes(4), (1,), typestr, name=name, descr=[("", typestr)])
+    assert lend.view(lender).dtype == lend.DType(right)
+
+
+def test_a_mask_is_never_ignored():
+    mask = array.array("b", [1, 0, 1, 0, 1, 1])
+    with pytest.raises(UnsupportedType, match=r"mask.*lend\.column"):
+        lend.view(floats(mask=mask))
+
+
+def test_a_mask_of_none_is_no_mask():
+    assert lend.view(floats(mask=None)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("answer", [None, 7, (), [], "shape", b"", object()], ids=repr)
+def test_what_is_no_dict_is_refused(answer):
+    lender = type("Lender", (), {"__array_interface__": answer})()
+    with pytest.raises(LendError, match="__array_interface__.*not a dict"):
+        lend.view(lender)
+
+
+def test_an_object_that_answers_everything_is_refused():
+    with pytest.raises(LendError):
+        lend.view(AnswersEverything())
+
+
+# -- producers that raise --------------------------------------------------------------------------------------------
+
+
+def test_an_attribute_error_means_that_there_is_no_such_door():
+    with pytest.raises(NotLendable):
+        lend.view(PropertyRaises(AttributeError("gone"), "__array_interface__"))
+
+
+def raises_when_read(error):
+    def read(self):
+        raise error
+
+    return type("Lender", (), {"__array_interface__": property(read)})()
+
+
+def typed(dtype):
+    return type("Typed", (ArrayInterface,), {"dtype": dtype})(b"1234", (1,), "|V4")
+
+
+RAISING = {
+    "the attribute": raises_when_read,
+    "an extent": lambda error: floats(shape=(Fails(error),)),
+    "a stride": lambda error: floats(strides=(Fails(error), 4)),
+    "the address": lambda error: floats(data=(Fails(error), False)),
+    "read-only": lambda error: floats(readonly=Fails(error)),
+    "the offset": lambda error: floats(data=bytearray(64), offset=Fails(error)),
+    "the buffer": lambda error: floats(data=CountingBuffer(64, on_get=lambda flags: (_ for _ in ()).throw(error))),
+    "the dtype": lambda error: typed(PropertyRaises(error, "name")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", RAISING.values(), ids=RAISING)
+def test_an_exception_of_the_producer_is_quoted_and_is_the_cause(make):
+    error = RuntimeError("not while it rains")
+    with pytest.raises(LendError, match="not while it rains") as caught:
+        lend.view(make(error))
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("make", RAISING.values(), ids=RAISING)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError(), RecursionError()], ids=repr)
+def test_what_must_not_be_caught_passes(make, error):
+    with pytest.raises(type(error)) as caught:
+        lend.view(make(error))
+    assert caught.value is error
+
+
+def test_keys_that_raise_when_compared_are_the_producer_s_trouble():
+    lender = floats()
+    del lender.facts["shape"]
+    lender.facts[Unequal("shape")] = (2, 3)
+    with pytest.raises(LendError, match="no comparing"):
+        lend.view(lender)
+
+
+def test_a_refusal_leaves_no_reference():
+    lender = floats(shape=(1,) * 30 + (-1,))
+    before = sys.getrefcount(lender)
+    for _ in range(10):
+        with pytest.raises(LendError):
+            lend.view(lender)
+    assert sys.getrefcount(lender) <= before + 1
+
+
+# -- given -----------------------------------------------------------------------------------------------------------
+
+
+def given(lender, **keywords):
+    return lend.view(lender, **keywords).__array_interface__
+
+
+def test_the_dict_says_what_the_view_is():
+    block = bytearray(FLOATS)
+    view = lend.view(memoryview(block).cast("f", (2, 3)))[:, ::-1]
+    assert view.__array_interface__ == {
+        "shape": (2, 3),
+        "typestr": f"{HERE}f4",
+        "strides": (12, -4),
+        "data": (view.ptr, False),
+        "version": 3,
+    }
+
+
+def test_each_dict_is_fresh():
+    view = lend.view(FLOATS)
+    view.__array_interface__["shape"] = (10**6,)
+    assert view.__array_interface__["shape"] == (24,)
+
+
+def test_the_dict_says_read_only():
+    assert given(FLOATS)["data"][1] is True
+    assert given(bytearray(FLOATS), writable=False)["data"][1] is True
+    assert given(bytearray(FLOATS))["data"][1] is False
+
+
+@pytest.mark.parametrize("strides", [(12345, 4), (0, 4), (4, 4), (24, 4)], ids=str)
+def test_the_stride_of_a_size_1_dimension_is_the_natural_one(strides):
+    assert given(floats(shape=(1, 6), strides=strides))["strides"] == (24, 4)
+
+
+def test_strides_are_explicit_for_any_number_of_dimensions():
+    assert given(floats(shape=(), strides=()))["strides"] == ()
+    assert len(given(floats(shape=(1,) * 64))["strides"]) == 64
+
+
+def test_a_view_of_a_view_s_dict_is_the_same_memory():
+    first = lend.view(bytearray(FLOATS)).reinterpret(">f4")[::2]
+    lender = type("Lender", (), {"__array_interface__": first.__array_interface__, "kept": first})()
+    second = lend.view(lender)
+    assert (second.ptr, second.strides, second.dtype) == (first.ptr, first.strides, first.dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "handle", "float32x2"])
+def test_a_dtype_without_a_typestr_hides_the_attribute(dtype):
+    view = lend.view(bytearray(16)).reinterpret(dtype)
+    assert not hasattr(view, "__array_interface__")
+    with pytest.raises(AttributeError, match=dtype):
+        view.__array_interface__
+
+
+def test_a_view_on_a_device_hides_the_attribute():
+    view = lend.View.from_pointer(4096, (2,), "float32", owner=object(), device="cuda:1")
+    assert not hasattr(view, "__array_interface__")
+    with pytest.raises(AttributeError, match="cuda:1"):
+        view.__array_interface__
+
+
+def test_a_buffer_gives_its_bytes():
+    buffer = lend.buffer(FLOATS)
+    assert buffer.__array_interface__ == {
+        "shape": (24,), "typestr": "|u1", "strides": (1,), "data": (buffer.ptr, True), "version": 3,
+    }  # fmt: skip
