@@ -11,7 +11,8 @@ DEMO_VENV ?= .venv-demo
 # torch and jax are large; on interpreters other than 3.11 the suite runs without them.
 TEST_LIBS ?= pytest pytest-randomly pytest-timeout hypothesis cffi numpy ml_dtypes pillow pyarrow arro3-core \
 	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
-DEMO_LIBS ?= numpy pillow pyarrow 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
+DEMO_LIBS ?= numpy pillow pyarrow apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
+	'jax==0.10.2; python_version < "3.15"'
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
 BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
 
@@ -27,11 +28,13 @@ MAKEFLAGS += --no-print-directory
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' Makefile
 
-demo: ## install lend from source into a fresh environment and run demo/demo.py
+demo: ## install lend from source into a fresh environment and run demo/demo.py (DEMO_LIBS=...)
 	rm -rf $(DEMO_VENV)
 	$(PYTHON) -m venv $(DEMO_VENV)
-	$(DEMO_VENV)/bin/python -m pip install -q $(DEMO_LIBS)
-	$(DEMO_VENV)/bin/python -m pip install -q .
+	@echo "== installing the libraries of the demo (torch and jax are large)"
+	$(DEMO_VENV)/bin/python -m pip install -q --disable-pip-version-check $(DEMO_LIBS)
+	@echo "== building and installing lend"
+	$(DEMO_VENV)/bin/python -m pip install -q --disable-pip-version-check .
 	$(DEMO_VENV)/bin/python demo/demo.py
 
 test: $(TEST_VENV)/lend.stamp ## install lend from source and run the tests (PYTEST_ARGS="-k name -x")

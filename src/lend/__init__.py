@@ -1,11 +1,12 @@
 """lend: hand memory from one Python library to another without copying it, and never lie about it.
 
 `lend.view(x)` is the memory of any array, `lend.buffer(x)` its bytes, `lend.to(x, target)` hands it on,
-`lend.explain(x, target)` says beforehand what that would copy and why. What cannot be carried is refused with a sentence.
+`lend.explain(x, target)` says beforehand what that would copy and why. What cannot be carried is refused with a
+sentence.
 """
 
 from lend.errors import LendError
-from lend.front import buffer, view
+from lend.front import buffer, to, view
 
 __version__ = "0.1.0.dev0"
 
@@ -20,7 +21,6 @@ _ROOMS = {
     "explain": ("lend.plan", "explain"),
     "loans": ("lend.inspection.loans", "loans"),
     "show_versions": ("lend.inspection.versions", "show_versions"),
-    "to": ("lend.plan", "to"),
     "typing": ("lend.typing", None),
 }
 
@@ -42,14 +42,30 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'lend' has no attribute {name!r}")
-    room, attribute = _ROOMS[name]
-    module = __import__(room, fromlist=["*"])
-    value = module if attribute is None else getattr(module, attribute)
-    globals()[name] = value
-    return value
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lend import errors, typing
+    from lend._core.copies import copies
+    from lend.device import Device
+    from lend.dtypes.dtype import DType
+    from lend.inspection.loans import loans
+    from lend.inspection.versions import show_versions
+    from lend.plan import explain
+    from lend.views.buffers import Buffer
+    from lend.views.view import View
+else:
+    # hidden from type checkers, who would believe any name
+    def __getattr__(name: str) -> object:
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'lend' has no attribute {name!r}")
+        room, attribute = _ROOMS[name]
+        module = __import__(room, fromlist=["*"])
+        value = module if attribute is None else getattr(module, attribute)
+        globals()[name] = value
+        return value
+
+
+del TYPE_CHECKING
 
 
 def __dir__() -> "list[str]":

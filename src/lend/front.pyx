@@ -4,16 +4,21 @@ The first object of a type is taken by trying the doors in order; what worked is
 one costs a dict probe. The cache is strong, bounded, and never holds a refusal: a type may learn a protocol later, and
 dynamic classes must not be kept alive for ever.
 """
-from cpython.ref cimport Py_DECREF, PyObject
+from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release
+from cpython.exc cimport PyErr_Clear
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from lend._core.checked cimport raise_pending
-from lend._core.owners cimport Owner, Protocol, taken_by
+from lend._core.dlpack cimport DLPackExchangeAPI, DLTensor
+from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
-    copy_record,
+    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, WANT_ANY,
+    WANT_BYTES, WANT_WRITABLE, Record, clear_dims, copy_record, element_count, is_aligned,
 )
-from lend.dtypes.code cimport Code, code_is_swapped, code_in_native_order, code_word
+from lend._core.shortcuts cimport shorten_call, shorten_call_2
+from lend.dtypes.code cimport Code, code_word
 from lend.dtypes.dtype cimport code_of
 from lend.protocols.buffer cimport take_gathered
 from lend.views.view cimport View, blank, hold, track
@@ -37,23 +42,17 @@ cdef extern from *:
     #else
     #define LEND_SLOTS 1   /* the table below is read and written under the GIL alone */
     #endif
-    /* `view(x)` without keywords is the common call: it goes straight to the work, past the unpacking of keywords.
-       The function object keeps its own vectorcall for every other call, and with it signature and docstring. */
-    static vectorcallfunc lend_view_general;
-    static PyObject *(*lend_view_plain)(PyObject *);
-    static PyObject *lend_view_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
-        if (names == NULL && PyVectorcall_NARGS(nargsf) == 1) return lend_view_plain(args[0]);
-        return lend_view_general(self, args, nargsf, names);
-    }
-    static void lend_shorten(PyObject *function, PyObject *(*plain)(PyObject *)) {
-        lend_view_general = ((PyCFunctionObject *)function)->vectorcall;
-        lend_view_plain = plain;
-        if (lend_view_general != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_view_call;
-    }
+    #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
     """
     const bint HAVE_SLOTS "LEND_SLOTS"
+    bint has_release "lend_has_release"(object exporter)
     PyObject* type_pointer "(PyObject *)Py_TYPE"(object obj)
-    void shorten "lend_shorten"(object function, object (*plain)(object))
+
+cdef extern from "Python.h":
+    PyObject* call_one "PyObject_CallOneArg"(PyObject* function, object argument)
+    int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
+    void drop "Py_XDECREF"(PyObject*)
+    void PyErr_SetObject(object kind, object value)
 
 cdef struct Slot:
     PyObject* type
@@ -204,6 +203,64 @@ def buffer(obj, *, copy=None, writable=None):
     return made.buffer
 
 
+def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=False, **options):
+    """Hand the memory of an object to a library, a class or a callable; copied only when it must be.
+
+    Parameters
+    ----------
+    obj : object
+        Whatever `lend.view` takes; also a tensor whose value torch has still to write out, and a buffer with rows
+        behind pointers, which are copied.
+    target : str, module, class or callable
+        "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
+        `numpy.ndarray`; or any callable, which is called with a View (with a Buffer if obj is one). Without a target,
+        and with `device`, a View or Buffer of our own is returned.
+    copy : bool, optional
+        None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
+        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused.
+    device : Device, str or pair, optional
+        Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
+    nulls : optional
+        For columns; arrays have none.
+    alias_readonly : bool, optional
+        True: you promise not to write, and read-only memory is shared with a target that cannot mark it so.
+    **options
+        Options of the target; none of those above has any yet.
+
+    Returns
+    -------
+    object
+        A numpy.ndarray, torch.Tensor, jax.Array, pyarrow.Array (one dimension), pyarrow.Tensor, pyarrow.Buffer (of a
+        Buffer), memoryview or tvm_ffi.Tensor; or what the callable returned. It holds the lease as long as it lives.
+
+    Raises
+    ------
+    CopyRequired
+        With copy=False, when the target cannot take the memory as it lies.
+    UnsupportedType, UnsupportedLayout
+        When the target has no such dtype, or would lose values, whatever was copied.
+    NotHostAccessible
+        When the memory is on a device.
+    LeaseLost
+        When obj is a View that was released, or whose producer moved the memory since.
+    ValueError, ImportError, TypeError
+        When the target is unknown, not installed, or does not know an option.
+
+    Examples
+    --------
+    >>> import lend
+    >>> memory = bytearray(b"abcd")
+    >>> m = lend.to(memory, "memoryview")
+    >>> m[0] = ord("x")
+    >>> memory
+    bytearray(b'xbcd')
+    >>> lend.to(b"1234", bytes)
+    b'1234'
+    """
+    from lend.plan import to as carry_out
+    return carry_out(obj, target, copy=copy, device=device, nulls=nulls, alias_readonly=alias_readonly, **options)
+
+
 cdef View take(object obj, int want, bint gather):
     """A View of obj by the protocol that its type is known for, or by the first that serves."""
     cdef View made = blank()
@@ -218,6 +275,136 @@ cdef View take(object obj, int want, bint gather):
     Py_DECREF(made.holder)
     track(made)
     return made
+
+
+# -- lend.to(view, "name"), when nothing is to be done but to hand over -----------------------------------------------
+
+cdef enum:
+    REMEMBERED_WAYS = 64
+
+cdef struct Way:
+    PyObject* target         # a str, ours
+    PyObject* give           # the function that hands a View over, ours
+    uint64_t dtype
+    uint32_t layout
+
+# what the planner said of a target, a dtype and a layout class, so that it need not be asked for each View
+cdef Way[REMEMBERED_WAYS] ways
+
+
+cdef PyObject* to_plain(object obj, object target) noexcept:
+    """`to(view, "name")` by a way that is known; NULL without an exception when it must be found first."""
+    cdef View view
+    cdef Way* way
+    cdef uint64_t dtype
+    cdef uint32_t layout
+    if not HAVE_SLOTS or type(obj) is not View or type(target) is not str:
+        return NULL
+    view = <View> obj
+    if view.record.flags & RELEASED or view.record.device_type != DEVICE_CPU or not still_there(view):
+        return NULL
+    dtype = code_word(view.record.dtype)
+    layout = layout_class(&view.record)
+    way = &ways[(dtype ^ dtype >> 32 ^ layout ^ <size_t> <PyObject*> target >> 5) % REMEMBERED_WAYS]
+    if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
+        if find_way(view, target, way, dtype, layout) <= 0:
+            return NULL
+    return call_one(way.give, view)
+
+
+cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t layout) noexcept:
+    """Ask the planner once; whatever it refuses is refused again, in full, by the long way round."""
+    cdef PyObject* old
+    try:
+        from lend.plan.planner import quick
+        give = quick(target, view)
+    except (LendError, ValueError, TypeError, ImportError):
+        return 0
+    except BaseException as error:  # noqa: BLE001 - an interrupt, say: set again for the caller, who is in C
+        PyErr_SetObject(type(error), error)
+        return -1
+    if give is None:
+        return 0
+    old = way.give
+    Py_INCREF(give)
+    way.give = <PyObject*> give
+    drop(old)
+    old = way.target
+    Py_INCREF(target)
+    way.target = <PyObject*> target
+    drop(old)
+    way.dtype = dtype
+    way.layout = layout
+    return 1
+
+
+cdef uint32_t layout_class(const Record* record) noexcept nogil:
+    """What a target's rules may ask of the layout of host memory, in one word."""
+    cdef uint32_t layout = record.flags & (READONLY | C_CONTIGUOUS | F_CONTIGUOUS | UNTOLD)
+    layout |= <uint32_t> record.ndim << 16
+    if is_aligned(record):
+        layout |= 1 << 24
+    if element_count(record) == 0:
+        layout |= 1 << 25
+    elif not <size_t> record.data & 63:
+        layout |= 1 << 26
+    return layout
+
+
+cdef bint still_there(View view) noexcept:
+    """The memory is where it was lent, or nobody can have moved it. False: unknown, or moved; the planner asks fully."""
+    cdef Py_buffer now
+    cdef Py_buffer* lease
+    cdef DLTensor tensor
+    cdef DLPackExchangeAPI* table
+    cdef Protocol protocol
+    cdef object producer
+    cdef bint same
+    if view.record.flags & INLINE_LEASE:
+        producer = view.holder
+        lease = &view.lease
+    elif type(view.holder) is BufferOwner:
+        producer = (<BufferOwner> view.holder).held
+        if producer is not (<BufferOwner> view.holder).exporter:
+            return False
+        lease = &(<BufferOwner> view.holder).lease
+    elif type(view.holder) is MemoryOwner:
+        return True
+    else:
+        if view.record.flags & INLINE_TENSOR:
+            producer = view.holder
+        elif type(view.holder) is DLPackOwner:
+            producer = (<Owner> view.holder).held
+        else:
+            return False
+        protocol = known(producer)
+        if protocol is None or protocol.data is NULL or producer is None:
+            return False
+        table = <DLPackExchangeAPI*> protocol.data
+        if table.dltensor_from_py_object_no_sync is NULL:
+            return False
+        if table.dltensor_from_py_object_no_sync(<void*> producer, &tensor) != 0:
+            PyErr_Clear()
+            return False
+        # a slice of it lies elsewhere: only the whole is compared here
+        return <char*> tensor.data + tensor.byte_offset == view.record.data and elements(&tensor) == element_count(
+            &view.record)
+    if has_release(producer):
+        return True      # it counts its exports, and does not move while one is open
+    if get_buffer(producer, &now, PyBUF_FULL_RO) < 0:
+        PyErr_Clear()
+        return False
+    same = now.buf is lease.buf and now.len == lease.len
+    PyBuffer_Release(&now)
+    return same
+
+
+cdef Py_ssize_t elements(const DLTensor* tensor) noexcept nogil:
+    cdef Py_ssize_t n = 1
+    cdef int i
+    for i in range(tensor.ndim):
+        n *= tensor.shape[i]
+    return n
 
 
 cdef View second_try(View made, object obj, int want, bint gather, Protocol protocol):
@@ -319,11 +506,6 @@ def _buffer_of(view):
     return buffer_of(view)
 
 
-def _to(obj, target=None, **options):
-    from lend.plan import to
-    return to(obj, target, **options)
-
-
 def _array(obj, dtype, copy):
     from lend.adapters.numpy import array
     return array(obj, dtype, copy)
@@ -334,5 +516,6 @@ def _verify(obj):
     verify(obj)
 
 
-set_hooks(buffer=_buffer_of, to=_to, array=_array, verify=_verify)
-shorten(view, view_plain)
+set_hooks(buffer=_buffer_of, to=to, array=_array, verify=_verify)
+shorten_call(view, view_plain)
+shorten_call_2(to, to_plain)

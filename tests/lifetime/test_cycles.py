@@ -7,6 +7,7 @@ import weakref
 import pytest
 
 import lend
+from support import children
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface, Span
 
@@ -110,3 +111,40 @@ def test_the_collector_sees_the_producer_of_a_view():
 def test_the_collector_sees_the_producer_of_an_owner():
     lender = exporter([])
     assert lender in gc.get_referents(lend.view(lender).owner)
+
+
+OLDER = {
+    "a memoryview": "memoryview(bytearray(8))",
+    "a memoryview of a memoryview": "memoryview(memoryview(bytearray(8)))",
+    "a cast memoryview": "memoryview(bytearray(8)).cast('i')",
+    "a memoryview of an exporter": "memoryview(CountingBuffer(8))",
+    "a PickleBuffer": "pickle.PickleBuffer(bytearray(8))",
+    "a ctypes array": "(ctypes.c_int * 2)()",
+    "a map": "mmap.mmap(-1, 64)",
+    "an array": "array.array('d', [1.0])",
+    "BytesIO": "io.BytesIO(b'1234').getbuffer()",
+}
+
+
+@pytest.mark.parametrize("exporter", OLDER.values(), ids=OLDER)
+@pytest.mark.parametrize("take", ["lend.view(m)", "lend.buffer(m)", "lend.view(m).owner", "memoryview(lend.view(m))"])
+def test_an_exporter_that_the_collector_clears_before_the_view_does_no_harm(exporter, take):
+    """The collector clears the oldest object of a cycle first; a memoryview cleared under an export crashes later."""
+    out = children.run_clean(
+        f"""
+        import array, ctypes, gc, io, mmap, pickle
+        import lend
+        from support.counting import CountingBuffer
+        class Node: pass
+        def cycle():
+            m = {exporter}
+            node = Node()
+            node.exporter, node.lent, node.itself = m, {take}, node
+        for _ in range(3):
+            cycle()
+            gc.collect()
+        print("done")
+    """,
+        options=(),
+    )
+    assert out == "done\n"

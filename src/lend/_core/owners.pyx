@@ -72,7 +72,7 @@ cdef class BufferOwner(Owner):
     kind = "buffer"
 
     def __dealloc__(self):
-        if self.exporter is not None:
+        if self.opened:
             release_lease(&self.lease, self.exporter)
 
 
@@ -120,6 +120,7 @@ cdef void settle_lease(BufferOwner owner, object producer, object exporter, cons
     """Tell an owner whose lease is filled what lent it: from here it releases. Nothing here can fail."""
     owner.held = producer
     owner.exporter = exporter
+    owner.opened = True
     remember_span(owner, record)
 
 

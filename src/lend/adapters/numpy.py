@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 
 def doors(obj: "Any") -> "list[Door] | None":
     """The doors of an object of NumPy's; None for those that everybody has."""
-    for base in type(obj).__mro__:
-        if base.__module__.startswith("numpy.ma"):
-            raise _masked(obj)
-        if base.__module__ == "numpy" and base.__name__ in ("datetime64", "timedelta64"):
-            from lend.doors import Door
-            from lend.protocols.array_interface import ARRAY_INTERFACE
+    names = [f"{base.__module__}.{base.__name__}" for base in type(obj).__mro__]
+    if any(name.startswith("numpy.ma.") for name in names):
+        raise _masked(obj)
+    if "numpy.generic" in names:
+        # a scalar's memory is in its buffer alone; its array interface points into an array that is gone
+        from lend.doors import Door
+        from lend.protocols.buffer import BUFFER, SCALAR
 
-            return [Door(ARRAY_INTERFACE)]
+        dated = "numpy.datetime64" in names or "numpy.timedelta64" in names
+        return [Door(SCALAR if dated else BUFFER, final=True)]
     return None
 
 
@@ -99,7 +101,9 @@ def giver(facts: "Any") -> "Give":
     """The function that makes an ndarray of what the buffer protocol can say."""
     import numpy as np
 
-    return np.asarray
+    give: Give = np.asarray
+    return give
+
 
 
 class _Interface:
@@ -211,7 +215,7 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
         raise CopyRequired.build(
             f"dtype {np.dtype(dtype)} was asked for and this memory holds {view.dtype}: without a copy it cannot be "
             "converted (dtype)",
-            came=view._describe(),
+            came=refusals.facts(view),
             remedy="copy=None, which lets NumPy convert into an array of its own",
         )
     return made.astype(dtype)

@@ -1,8 +1,8 @@
 """pyarrow: arrays, tensors and buffers out.
 
 One dimension makes an Array over a Py_buffer, more (or none) a Tensor by DLPack, the bytes of a Buffer a
-pyarrow.Buffer; each keeps the read-only flag. Arrow takes the memory of arrays for immutable. Its bools are bits, so that it packs
-those of a View itself; its datetimes have nulls where a View has NaT, so that they are left to columns.
+pyarrow.Buffer; each keeps the read-only flag. Arrow takes the memory of arrays for immutable. Its bools are bits, so
+that it packs those of a View itself; its datetimes have nulls where a View has NaT, so that they are left to columns.
 """
 
 from lend.adapters.rules import (

@@ -18,7 +18,9 @@ def giver(facts: "Any") -> "Give":
     """The function that makes a tensor of a View."""
     from tvm_ffi import from_dlpack
 
-    return from_dlpack
+    give: Give = from_dlpack
+    return give
+
 
 
 def address(tensor: "Any") -> int:

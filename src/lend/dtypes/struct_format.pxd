@@ -8,7 +8,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, strcmp, strlen
 
 from lend.dtypes.code cimport (
-    KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, Code, code_is_swapped, code_itemsize, make_code,
+    KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, Code, code_is_swapped,
+    code_itemsize, make_code,
 )
 from lend.dtypes.digits cimport read_digits, write_digits
 

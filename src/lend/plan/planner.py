@@ -15,7 +15,7 @@ from lend.plan import recheck, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
-from lend.protocols.dlpack import CAPSULE
+from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import derived
 from lend.views.buffers import Buffer
 from lend.views.view import View
@@ -59,7 +59,7 @@ class Draft:
         obj = self.obj
         if type(obj) is View or type(obj) is Buffer:
             recheck.verify(obj)
-        elif CAPSULE.offered(obj) is not None:
+        elif capsule_offered(obj) is not None:
             peeked = work.peek(obj)
             if peeked is not None:
                 self.source = IN_CAPSULE
@@ -188,13 +188,14 @@ class Draft:
         if self.source == GATHERED:
             return work.gathered(self.obj, self._taking_reasons()[0].why)
         if self.source == RESOLVED:
-            made = front.view(self.unresolved.resolve())
+            made: View = front.view(self.unresolved.resolve())
             from lend._core.copies import note
 
             note(self.facts.came, self.unresolved.why, self.facts.nbytes)
             return made
         if self.source == IN_CAPSULE:
-            return front.view(self.obj)
+            consumed: View = front.view(self.obj)
+            return consumed
         assert self.facts.view is not None
         return self.facts.view
 
@@ -247,11 +248,11 @@ class Draft:
         if self.source == GATHERED:
             return "buffer protocol"
         if self.source == IN_CAPSULE:
-            return CAPSULE.name
+            return str(CAPSULE.name)
         if self.source == RESOLVED:
             return "DLPack C exchange API"
         assert self.facts.view is not None
-        return str(protocol_of(self.obj, self.facts.view))
+        return protocol_of(self.obj, self.facts.view)
 
     def _notes(self) -> "list[str]":
         facts, rules = self.facts, self.rules

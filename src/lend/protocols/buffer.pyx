@@ -33,6 +33,7 @@ from lend._core.owners cimport (
     move_lease,
     new_buffer_owner,
     release_lease,
+    remember_span,
     settle_lease,
     taken_by,
 )
@@ -58,12 +59,15 @@ from lend._core.record cimport (
     shape_of,
     strides_of,
 )
-from lend.dtypes.code cimport KIND_OPAQUE, make_code
+from lend.dtypes.code cimport KIND_OPAQUE, code_itemsize, make_code
+from lend.dtypes.dtype cimport code_of
 from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
     int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
+    object PyMemoryView_FromObject(object)
+    Py_buffer* PyMemoryView_GET_BUFFER(object)
 
 def buffer_offered(obj):
     """The record when obj has the buffer slot."""
@@ -75,11 +79,18 @@ BUFFER = taken_by(Protocol(
     spec="https://docs.python.org/3/c-api/buffer.html", offered=buffer_offered,
 ), take)
 
+SCALAR = taken_by(Protocol(
+    name="buffer protocol", dunder="__buffer__", readonly=True,
+    spec="https://docs.python.org/3/c-api/buffer.html", offered=buffer_offered,
+), take_scalar)
+
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Open a buffer on obj. With a lease given it is filled in place if it can be, and obj returned; else an owner."""
     cdef BufferOwner owner
     cdef object exporter
+    if type(obj) is memoryview:
+        return take_beside(obj, record, want)
     if lease is not NULL:
         acquire(obj, record, lease, want)
         exporter = exporter_of(lease)
@@ -100,22 +111,60 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     return owner
 
 
+cdef object take_beside(object obj, Record* record, int want):
+    """Hold a memoryview beside a memoryview, as memoryview(m) does, instead of an export of it.
+
+    CPython (3.11 to 3.13) crashes when the collector clears a memoryview that has an export open. Ours has none, and
+    keeps the memory for itself: obj may be released while it is lent.
+    """
+    cdef object beside
+    cdef BufferOwner owner = new_buffer_owner()
+    try:
+        beside = PyMemoryView_FromObject(obj)
+    except ValueError as error:
+        from lend.protocols import refusals
+        raise refusals.producer_failed(obj, BUFFER, error) from error
+    read(obj, record, PyMemoryView_GET_BUFFER(beside), want, False)
+    owner.held = obj
+    owner.exporter = beside
+    remember_span(owner, record)
+    return owner
+
+
+cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """A NumPy datetime64 or timedelta64 scalar: its buffer says eight plain bytes, its dtype says what they are.
+
+    Its array interface cannot be used, it points into an array that is gone.
+    """
+    cdef object holder = take(obj, record, lease, want, data)
+    code_of(obj.dtype, &record.dtype)
+    record.itemsize = <unsigned int> code_itemsize(record.dtype)
+    clear_dims(record)
+    record.flags |= READONLY | C_CONTIGUOUS | F_CONTIGUOUS
+    return holder
+
+
 cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except -1:
     """Open the buffer and read it into the record; what is refused after the opening is given back at once."""
-    cdef Py_ssize_t* shape
-    cdef Py_ssize_t* strides
-    cdef int layout
-    cdef int i
     # never weaker than FULL_RO: without ND or FORMAT producers answer with bare bytes
     if get_buffer(obj, lease, PyBUF_FULL if want & WANT_WRITABLE else PyBUF_FULL_RO) < 0:
         refuse_producer(obj, want)
     # success is the take: every refusal from here on releases
+    return read(obj, record, lease, want, True)
+
+
+cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bint opened) except -1:
+    """Read a Py_buffer into the record; what is refused is released, if it was opened here."""
+    cdef Py_ssize_t* shape
+    cdef Py_ssize_t* strides
+    cdef int layout
+    cdef int i
     if lease.ndim < 0 or lease.ndim > MAX_DIMS:
-        return release_and_refuse(obj, record, lease, "ndim")
+        return release_and_refuse(obj, record, lease, opened, "ndim")
     if lease.itemsize < 0 or lease.itemsize > <Py_ssize_t> UINT32_MAX:
-        return release_and_refuse(obj, record, lease, "itemsize")
+        return release_and_refuse(obj, record, lease, opened, "itemsize")
     if not set_ndim(record, lease.ndim):
-        return release_and_refuse(obj, record, lease, "memory")
+        return release_and_refuse(obj, record, lease, opened, "memory")
     record.data = <char*> lease.buf
     record.itemsize = <unsigned int> lease.itemsize
     record.device_type = DEVICE_CPU
@@ -124,15 +173,15 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except 
     if (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
             and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
         if not want & WANT_BYTES or holds_objects(lease.format):
-            return release_and_refuse(obj, record, lease, "format")
+            return release_and_refuse(obj, record, lease, opened, "format")
         record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
     if lease.suboffsets is not NULL:
         for i in range(lease.ndim):
             if lease.suboffsets[i] >= 0:
-                return release_and_refuse(obj, record, lease, "suboffsets")
+                return release_and_refuse(obj, record, lease, opened, "suboffsets")
     if lease.ndim:
         if lease.shape is NULL:
-            return release_and_refuse(obj, record, lease, "shape")
+            return release_and_refuse(obj, record, lease, opened, "shape")
         shape = shape_of(record)
         strides = strides_of(record)
         for i in range(lease.ndim):
@@ -144,13 +193,13 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except 
             row_major(record)
     layout = check_layout(record)
     if layout != LAYOUT_OK:
-        return release_and_refuse(obj, record, lease, "strides" if layout == LAYOUT_TOO_WIDE else "layout")
+        return release_and_refuse(obj, record, lease, opened, "strides" if layout == LAYOUT_TOO_WIDE else "layout")
     if byte_count(record) != lease.len:
-        return release_and_refuse(obj, record, lease, "len")
+        return release_and_refuse(obj, record, lease, opened, "len")
     if want & WANT_WRITABLE and record.flags & READONLY:
-        return release_and_refuse(obj, record, lease, "readonly")
+        return release_and_refuse(obj, record, lease, opened, "readonly")
     if lease.buf is NULL and lease.len:
-        return release_and_refuse(obj, record, lease, "buf")
+        return release_and_refuse(obj, record, lease, opened, "buf")
     return 0
 
 
@@ -291,7 +340,7 @@ cdef bint may_be_read(object obj):
     return True
 
 
-cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, str field) except -1:
+cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint opened, str field) except -1:
     """Say what was wrong with a buffer that was given; it is released first, and the record left empty."""
     cdef Py_ssize_t length = lease.len
     cdef Py_ssize_t itemsize = lease.itemsize
@@ -304,7 +353,8 @@ cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, str fi
     if 0 <= ndim <= MAX_DIMS and lease.shape is not NULL:
         shape = tuple([lease.shape[i] for i in range(ndim)])
     clear_dims(record)
-    PyBuffer_Release(lease)
+    if opened:
+        PyBuffer_Release(lease)
     if field == "memory":
         raise MemoryError
     if field == "readonly":

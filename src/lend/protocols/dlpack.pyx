@@ -18,9 +18,9 @@ from cpython.pycapsule cimport (
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, strcmp
+from libc.string cimport strcmp
 
-from lend._core.checked cimport add_overflows, atomic_add, interpreter_gone, mul_overflows
+from lend._core.checked cimport atomic_add, interpreter_gone, mul_overflows
 from lend._core.dlpack cimport (
     DLPACK_FLAG_IS_COPIED,
     DLPACK_FLAG_READ_ONLY,
@@ -60,7 +60,6 @@ from lend._core.record cimport (
     check_layout,
     clear_dims,
     element_count,
-    on_host,
     row_major,
     set_ndim,
     shape_of,

@@ -2,17 +2,17 @@
 cimport cython
 
 from lend._core.checked cimport atomic_add, atomic_get
-from lend._core.owners cimport Owner, Protocol, own_object, type_name
+from lend._core.owners cimport Owner, own_object
 from lend._core.record cimport (
     EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, check_layout, element_count, set_ndim, shape_of,
     span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, Code, code_itemsize, make_code
 from lend.dtypes.dtype cimport code_of, dtype_from_code
-from lend.protocols cimport array_interface, buffer
+from lend.protocols cimport array_interface, buffer, dlpack
 from lend.views.checks cimport alignment_of, alive, readable
 from lend.views.pointers cimport fill_from_pointer
-from lend.views.view cimport ExchangeTable, View, call_hook, export_dlpack, owner_of
+from lend.views.view cimport ExchangeTable, View, call_hook, derived, owner_of, view_of
 
 from lend.device import Device
 
@@ -213,7 +213,7 @@ cdef class Buffer:
     def tobytes(self):
         """The bytes; copies."""
         readable(&self.record, self)
-        held = self.holder
+        _held = self.holder
         return (<char*> self.record.data)[:element_count(&self.record)] if element_count(&self.record) else b""
 
     def __bytes__(self):
@@ -235,14 +235,14 @@ cdef class Buffer:
         LendError
             While a buffer-protocol export of this very object is open.
         """
-        cdef Owner holder = None
+        cdef Owner _holder = None
         cdef int exports
         with cython.critical_section(self):
             if self.record.flags & RELEASED:
                 return
             exports = atomic_get(&self.record.exports)
             if exports == 0:
-                holder = self.holder
+                _holder = self.holder
                 self.record.flags |= RELEASED
                 self.record.data = NULL
                 self.holder = None
@@ -281,7 +281,9 @@ cdef class Buffer:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """DLPack: a capsule over the bytes as uint8; see `View.__dlpack__`."""
         alive(&self.record, self)
-        return export_dlpack(self.holder, None, &self.record, self, stream, max_version, dl_device, copy)
+        if stream is None and dl_device is None and copy is None:
+            return dlpack.give(self.holder, &self.record, self, dlpack.minor_of(max_version), False)
+        return derived().exported(view_of(self.holder, &self.record), self, stream, max_version, dl_device, copy)
 
     @property
     def __array_interface__(self):

@@ -5,10 +5,11 @@ from lend._core.gather cimport gather
 from lend._core.owners cimport MemoryOwner, Owner, allocate
 from lend._core.record cimport (
     DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
-    element_count, row_major, set_ndim, shape_of, strides_of,
+    element_count, on_host, row_major, set_ndim, shape_of, strides_of,
 )
-from lend.dtypes.code cimport Code, code_in_native_order, code_itemsize
+from lend.dtypes.code cimport Code, code_in_native_order, code_is_swapped, code_itemsize
 from lend.dtypes.dtype cimport code_of
+from lend.protocols cimport dlpack
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
@@ -71,7 +72,7 @@ def reinterpreted(View view, dtype):
 def item(View view):
     """The value of the only element."""
     cdef Record record
-    held = hold(view, &record)
+    _held = hold(view, &record)
     readable(&record, view)
     if element_count(&record) != 1:
         raise ValueError(f"item() of a View with {element_count(&record)} elements, not 1")
@@ -81,7 +82,7 @@ def item(View view):
 def tolist(View view):
     """The values, nested by dimension."""
     cdef Record record
-    held = hold(view, &record)
+    _held = hold(view, &record)
     readable(&record, view)
     return nested(&record, record.data, 0)
 
@@ -92,7 +93,7 @@ def tobytes(View view, order):
     cdef bytes made
     cdef char* to
     cdef bint fortran = checked_order(order)
-    held = hold(view, &record)
+    _held = hold(view, &record)
     readable(&record, view)
     made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
     to = PyBytes_AS_STRING(made)
@@ -109,7 +110,7 @@ def copied(View view, order, bint swap, str why, Py_ssize_t alignment=64):
 cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=64):
     cdef View made = View.__new__(View)
     cdef Record source
-    cdef Owner held = hold(view, &source)
+    cdef Owner _held = hold(view, &source)
     cdef MemoryOwner memory
     cdef Py_ssize_t step
     cdef int i
@@ -136,6 +137,42 @@ cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t ali
     made.holder = memory
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
+
+
+def exported(View view, shown, stream, max_version, dl_device, copy):
+    """`__dlpack__` of a View or Buffer, which is shown in refusals, with any keyword (DL-E1 to DL-E4)."""
+    cdef int minor = dlpack.minor_of(max_version)
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    cdef View made
+    if stream is not None:
+        check_stream(&record, shown, stream)
+    if dl_device is not None:
+        kind, number = dl_device
+        if int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU):
+            if int(kind) != DEVICE_CPU or not on_host(&record):
+                from lend.protocols import refusals
+                raise refusals.other_device(shown, dl_device)
+            # the host reads it already: the same memory, by the name that was asked for
+            record.device_type = DEVICE_CPU
+            record.device_id = 0
+    if copy:
+        made = fresh_copy(view, False, code_is_swapped(record.dtype), "__dlpack__(copy=True)")
+        return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
+    return dlpack.give(owner, &record, shown, minor, False)
+
+
+cdef int check_stream(const Record* record, object shown, stream) except -1:
+    """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3)."""
+    from lend.protocols import refusals
+    number = stream
+    if record.device_type == DEVICE_CPU:
+        raise refusals.stream(shown, stream, "host memory has no stream: pass None")
+    if record.device_type in (2, 13) and number == 0:
+        raise refusals.stream(shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
+    if record.device_type == 10 and number in (1, 2):
+        raise refusals.stream(shown, stream, "1 and 2 mean nothing on ROCm: pass 0 or a handle")
+    return 0
 
 
 cdef bint checked_order(order) except -1:

@@ -2,6 +2,8 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeGuard
+
     from lend.views.buffers import Buffer
     from lend.views.view import View
 
@@ -26,13 +28,17 @@ def buffer(b: "Buffer") -> str:
     return "<Buffer released>" if b.released else f"<Buffer {_body(b)}>"
 
 
+def _is_view(obj: "View | Buffer") -> "TypeGuard[View]":
+    return hasattr(obj, "shape")
+
+
 def _layout(v: "View") -> str:
     return f"{v.dtype}[{', '.join(map(str, v.shape))}]"
 
 
 def _body(obj: "View | Buffer") -> str:
     words = []
-    if hasattr(obj, "shape"):
+    if _is_view(obj):
         words.append(f"{_layout(obj)} on {obj.device}")
         if not obj.c_contiguous:
             words.append(f"strides {obj.strides}")

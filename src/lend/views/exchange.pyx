@@ -13,7 +13,8 @@ from lend._core.dlpack cimport (
 )
 from lend._core.owners cimport MemoryOwner, allocate
 from lend._core.record cimport (
-    DEVICE_CPU, EXCLUSIVE, LAYOUT_OK, MAX_DIMS, WANT_ANY, Record, byte_count, check_layout, row_major, set_ndim, shape_of,
+    DEVICE_CPU, EXCLUSIVE, LAYOUT_OK, MAX_DIMS, WANT_ANY, Record, byte_count, check_layout, row_major, set_ndim,
+    shape_of,
 )
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dlpack_type cimport code_from_dlpack

@@ -9,26 +9,20 @@ cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.ref cimport PyObject
-from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uintptr_t
-from libc.string cimport memset
 
 from lend._core.checked cimport atomic_add, atomic_get, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensorVersioned
-from lend._core.gather cimport gather
 from lend._core.owners cimport (
     BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, own_object, release_lease, settle_lease, settle_tensor,
 )
+from lend._core.shortcuts cimport shorten_method
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE, INLINE_LEASE, INLINE_TENSOR, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
-    UNBOUNDED, UNTOLD, WANT_ANY, Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_aligned,
-    item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
+    C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, Record,
+    byte_count, clear_dims, copy_record, element_count, is_aligned, shape_of, strides_of,
 )
-from lend.dtypes.code cimport KIND_UINT, Code, code_in_native_order, code_is_swapped, code_itemsize, make_code
-from lend.dtypes.dtype cimport code_of, dtype_from_code
+from lend.dtypes.dtype cimport dtype_from_code
 from lend.protocols cimport array_interface, buffer, dlpack
-from lend.views.checks cimport alignment_of, alive, readable, sizes
-from lend.views.elements cimport read_element
-from lend.views.indexing cimport plan_index
+from lend.views.checks cimport alignment_of, alive, sizes
 from lend.views.pointers cimport fill_from_pointer
 
 cdef dict _hooks = {}
@@ -54,44 +48,6 @@ cdef object derived():
 cdef object call_hook(str name):
     """The function that the floor above has set for `name`."""
     return _hooks[name]
-
-
-cdef object export_dlpack(Owner owner, View view, Record* record, object shown, stream, max_version, dl_device, copy):
-    """`__dlpack__` of Buffer and View (DL-E1 to DL-E4)."""
-    cdef int minor = dlpack.minor_of(max_version)
-    cdef View made
-    cdef Record relabelled
-    if stream is not None:
-        check_stream(record, shown, stream)
-    if dl_device is not None:
-        kind, number = dl_device
-        if (int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU)):
-            if int(kind) != DEVICE_CPU or not on_host(record):
-                from lend.protocols import refusals
-                raise refusals.other_device(shown, dl_device)
-            relabelled = record[0]
-            relabelled.device_type = DEVICE_CPU
-            relabelled.device_id = 0
-            record = &relabelled
-    if copy:
-        if view is None:
-            view = view_of(owner, record)
-        made = derived().copied(view, "C", code_is_swapped(record.dtype), "__dlpack__(copy=True)")
-        return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
-    return dlpack.give(owner, record, shown, minor, False)
-
-
-cdef int check_stream(const Record* record, object shown, stream) except -1:
-    """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3)."""
-    from lend.protocols import refusals
-    number = stream
-    if record.device_type == DEVICE_CPU:
-        raise refusals.stream(shown, stream, "host memory has no stream: pass None")
-    if record.device_type in (2, 13) and number == 0:
-        raise refusals.stream(shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
-    if record.device_type == 10 and number in (1, 2):
-        raise refusals.stream(shown, stream, "1 and 2 mean nothing on ROCm: pass 0 or a handle")
-    return 0
 
 
 cdef View view_of(Owner owner, const Record* record):
@@ -123,6 +79,7 @@ cdef extern from *:
         (view)->record.ndim = 0;                        \\
         (view)->record.data = NULL;                     \\
         (view)->holder = Py_NewRef(Py_None);            \\
+        (view)->lease.obj = NULL;  /* the collector visits it */ \\
         (view)->__weakref__ = NULL;                     \\
     } while (0)
     #define lend_has_weakrefs(view) ((view)->__weakref__ != NULL)
@@ -544,12 +501,9 @@ cdef class View:
             For what DLPack cannot say: read-only memory without max_version, foreign byte order, datetimes, negative
             strides. A stream that means nothing here is a StreamError, which is a ValueError too.
         """
-        cdef Owner owner
-        alive(&self.record, self)
-        owner = owner_of(self)
         if stream is None and dl_device is None and copy is None:
-            return dlpack.give(owner, &self.record, self, dlpack.minor_of(max_version), False)
-        return export_dlpack(owner, self, &self.record, self, stream, max_version, dl_device, copy)
+            return dlpack_plain(self, max_version)
+        return derived().exported(self, self, stream, max_version, dl_device, copy)
 
     @property
     def __array_interface__(self):
@@ -629,4 +583,12 @@ cdef View derive(View view):
     return view_of(owner, &record)
 
 
+cdef object dlpack_plain(object obj, object max_version):
+    """`__dlpack__(max_version=...)` and nothing else."""
+    cdef View view = <View> obj
+    alive(&view.record, view)
+    return dlpack.give(owner_of(view), &view.record, view, dlpack.minor_of(max_version), False)
+
+
 set_dealloc(View, unmake)
+shorten_method(View, View.__dict__["__dlpack__"], dlpack_plain)

@@ -1,0 +1,61 @@
+/* A call without keywords, or with the one keyword that everybody passes, goes straight to the work, past the unpacking
+ * of all the others: half the cost of such a call lies there. The Cython function object keeps its own vectorcall for
+ * every other call, and with it signature, docstring and errors. Each module that includes this has its own shortcuts.
+ */
+#ifndef LEND_SHORTCUTS_H
+#define LEND_SHORTCUTS_H
+
+#include <Python.h>
+
+static vectorcallfunc lend_general_1, lend_general_2, lend_general_method;
+static PyObject *(*lend_plain_1)(PyObject *);
+static PyObject *(*lend_plain_2)(PyObject *, PyObject *);
+static PyObject *(*lend_plain_method)(PyObject *, PyObject *);
+static PyObject *lend_method_keyword;
+static PyTypeObject *lend_method_type;
+
+/* f(x) */
+static inline PyObject *lend_call_1(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    if (names == NULL && PyVectorcall_NARGS(nargsf) == 1) return lend_plain_1(args[0]);
+    return lend_general_1(self, args, nargsf, names);
+}
+
+static inline void lend_shorten_1(PyObject *function, PyObject *(*plain)(PyObject *)) {
+    lend_general_1 = ((PyCFunctionObject *)function)->vectorcall;
+    lend_plain_1 = plain;
+    if (lend_general_1 != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_1;
+}
+
+/* f(x, y); the plain way answers NULL without an exception when the general one must do it */
+static inline PyObject *lend_call_2(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    if (names == NULL && PyVectorcall_NARGS(nargsf) == 2) {
+        PyObject *made = lend_plain_2(args[0], args[1]);
+        if (made != NULL || PyErr_Occurred()) return made;
+    }
+    return lend_general_2(self, args, nargsf, names);
+}
+
+static inline void lend_shorten_2(PyObject *function, PyObject *(*plain)(PyObject *, PyObject *)) {
+    lend_general_2 = ((PyCFunctionObject *)function)->vectorcall;
+    lend_plain_2 = plain;
+    if (lend_general_2 != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_2;
+}
+
+/* x.__dlpack__(max_version=...) */
+static inline PyObject *lend_call_method(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
+    if (names != NULL && PyTuple_GET_SIZE(names) == 1 && PyTuple_GET_ITEM(names, 0) == lend_method_keyword
+        && PyVectorcall_NARGS(nargsf) == 1 && Py_IS_TYPE(args[0], lend_method_type))
+        return lend_plain_method(args[0], args[1]);
+    return lend_general_method(self, args, nargsf, names);
+}
+
+static inline void lend_shorten_method(PyObject *type, PyObject *method, PyObject *(*plain)(PyObject *, PyObject *)) {
+    lend_general_method = ((PyCFunctionObject *)method)->vectorcall;
+    lend_plain_method = plain;
+    lend_method_type = (PyTypeObject *)type;
+    lend_method_keyword = PyUnicode_InternFromString("max_version");
+    if (lend_general_method != NULL && lend_method_keyword != NULL)
+        ((PyCFunctionObject *)method)->vectorcall = lend_call_method;
+}
+
+#endif
