@@ -36,7 +36,7 @@ def of_buffer(obj):
 def of_image(image):
     """Address of a Pillow image's own memory, which Pillow shows by its Arrow export only; None without pyarrow."""
     try:
-        import pyarrow
+        import pyarrow as pa
     except ImportError:
         return None
-    return pyarrow.array(image).buffers()[-1].address
+    return pa.array(image).buffers()[-1].address

@@ -10,7 +10,7 @@ import sys
 import time
 
 import report
-from handover import COPIED, REFUSED, SHARED, UNTOLD, hand_over
+from handover import COPIED, REFUSED, UNTOLD, hand_over
 from libraries import PACKAGES, Libraries
 from sources import sources
 from targets import by_class, by_name
@@ -47,7 +47,7 @@ def main(arguments=None):
     faults = [fault for done in pairs for fault in done.faults]
     faults += compare_tally(pairs, before)
     faults += compare_loans(pairs)
-    tell_error(lent)
+    tell_error()
 
     report.head("in all")
     print(f"  {len(pairs)} pairs in {time.perf_counter() - started:.1f} s, imports included")
@@ -85,7 +85,7 @@ def compare_tally(pairs, before):
     agree = counted == predicted
     report.head("lend.copies(), the timed hand-overs included")
     for who, (count, nbytes) in (("lend.explain predicted", predicted), ("lend.copies() counted", counted)):
-        print(f"  {who:<22}  {count:>8,} copies by lend, {nbytes:>16,} bytes")
+        print(f"  {who:<22}  {count:>7,} copies, {nbytes:>14,} bytes")
     print("  they agree" if agree else report.coloured("  they do not agree", "fault"))
     return [] if agree else [f"explain predicted {predicted} (copies, bytes), and {counted} were counted"]
 
@@ -95,22 +95,21 @@ def compare_loans(pairs):
     report.head("lend.loans(), one result of each pair alive")
     report.loans(lend.loans())
     for done in pairs:
-        done.made = None
+        done.made = done.source.obj = None
     gc.collect()
-    report.head("lend.loans(), all results dropped")
+    report.head("lend.loans(), all results and sources dropped")
     left = lend.loans()
     print("\n".join(f"  {line}" for line in repr(left).splitlines()))
     return [f"{loan!r} is not given back" for loan in left]
 
 
-def tell_error(lent):
+def tell_error():
     """One refusal as a person meets it."""
     report.head("what a refusal says")
-    obj = next(source.obj for source in lent if source.label.startswith("bytes "))
-    asked = 'lend.to(x, "torch", copy=False)' if "torch" in sys.modules else "lend.view(x, writable=True)"
+    asked = 'lend.to(b"1234", "torch", copy=False)' if "torch" in sys.modules else 'lend.view(b"1234", writable=True)'
     print(f"  >>> {asked}")
     try:
-        eval(asked, {"lend": lend, "x": obj})
+        eval(asked, {"lend": lend})
     except lend.LendError as refusal:
         print(f"  lend.errors.{type(refusal).__name__}: " + str(refusal).replace("\n", "\n  "))
 

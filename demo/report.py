@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import textwrap
+from collections import Counter
 
 from handover import COPIED, REFUSED, SHARED, UNTOLD
 
@@ -50,7 +51,8 @@ def matrix(title, targets, rows):
     cells = [[_cell(done) for done in row] for row in rows]
     first = max(len(row[0].source.label) for row in rows)
     widths = [max(len(target.label), *(len(row[i]) for row in cells)) for i, target in enumerate(targets)]
-    head(f"{title:<{first}}  " + "  ".join(f"{target.label:<{w}}" for target, w in zip(targets, widths, strict=True)))
+    labels = "  ".join(f"{target.label:<{width}}" for target, width in zip(targets, widths, strict=True))
+    head(f"{title:<{first}}  {labels}".rstrip())
     for row, texts in zip(rows, cells, strict=True):
         line = "  ".join(
             coloured(f"{text:<{width}}", done.verdict) for done, text, width in zip(row, texts, widths, strict=True)
@@ -63,9 +65,8 @@ def _cell(done):
         return REFUSED
     if done.verdict != COPIED:
         return f"{done.verdict} {time(done.seconds)}"
-    return (
-        f"{COPIED} {size(len(done.source.values) if done.predicted is None else done.predicted)} {time(done.seconds)}"
-    )
+    nbytes = len(done.source.values) if done.predicted is None else done.predicted
+    return f"{COPIED} {size(nbytes)} {time(done.seconds)}"
 
 
 def reasons(pairs, verdict):
@@ -79,20 +80,27 @@ def reasons(pairs, verdict):
     for (who, why), members in groups.items():
         same = len({text for _, text in members}) == 1
         text = members[0][1] if same else why
-        wrapped(text if verdict == REFUSED else f"{text} ({who} copies)")
+        wrapped(f"{text} ({_doer(who, verdict)})")
         by_target = {}
         for done, _ in members:
             by_target.setdefault(done.target.label, []).append(done.source.label)
+        by_sources = {}
         for target, labels in by_target.items():
+            by_sources.setdefault(tuple(labels), []).append(target)
+        for labels, targets in by_sources.items():
             listed = ", ".join(labels) if len(labels) <= 6 else f"{len(labels)} of the sources"
-            wrapped(f"to {target}: {listed}", 6)
+            wrapped(f"to {' and '.join(targets)}: {listed}", 6)
+
+
+def _doer(who, verdict):
+    """Who copied or refused, in words."""
+    who = f"the {who}" if who in ("producer", "target") else who
+    return f"{who} {'refuses' if verdict == REFUSED else 'copies' if verdict == COPIED else 'knows'}"
 
 
 def loans(found):
-    """How much is lent, and by whom."""
-    leases = {}
-    for loan in found:
-        leases.setdefault((loan.producer_type, loan.kind), []).append(loan.nbytes)
+    """How much is lent, by whom, and by what kind of lease."""
+    leases = Counter((loan.producer_type, loan.kind) for loan in found)
     print(f"  {len(found)} leases pin {found.nbytes:,} bytes:")
-    for (producer, kind), sizes in sorted(leases.items()):
-        print(f"  {len(sizes):>4}  {kind:<7} lent by {producer}")
+    for (producer, kind), count in sorted(leases.items()):
+        print(f"  {count:>4}  {kind:<7} lent by {producer}")

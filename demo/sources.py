@@ -7,6 +7,8 @@ import tempfile
 
 from addresses import of_buffer, of_image
 
+import lend
+
 MEGABYTE = 1_000_000
 
 
@@ -98,4 +100,6 @@ def _builtin():
     for obj in (_pattern(MEGABYTE), bytearray(_pattern(MEGABYTE)), bytearray(b"a tiny bytearray")):
         yield Source(type(obj).__name__, obj, "uint8", (len(obj),), bytes(obj), of_buffer(obj))
     numbers = array.array("i", range(250_000))
-    yield Source("array", numbers, "int32", (len(numbers),), numbers.tobytes(), numbers.buffer_info()[0])
+    told = "int32", (len(numbers),), numbers.tobytes(), numbers.buffer_info()[0]
+    yield Source("array", numbers, *told)
+    yield Source("lend.View", lend.view(numbers), *told)

@@ -5,7 +5,6 @@
 sentence.
 """
 
-from lend.errors import LendError
 from lend.front import buffer, to, view
 
 __version__ = "0.1.0.dev0"
@@ -15,6 +14,7 @@ _ROOMS = {
     "Buffer": ("lend.views.buffers", "Buffer"),
     "DType": ("lend.dtypes.dtype", "DType"),
     "Device": ("lend.device", "Device"),
+    "LendError": ("lend.errors", "LendError"),
     "View": ("lend.views.view", "View"),
     "copies": ("lend._core.copies", "copies"),
     "errors": ("lend.errors", None),

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.owners import Protocol
+    from lend.views.view import View
 
 # top module of a library -> our adapter: looked up when an object of that library is met, never imported before
-ADAPTERS = {"torch": "torch", "numpy": "numpy", "jax": "jax", "jaxlib": "jax"}
+ADAPTERS = {"torch": "torch", "numpy": "numpy", "jax": "jax", "jaxlib": "jax", "PIL": "pillow"}
 
 
 class Door:
@@ -54,6 +55,13 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
         if opened is not None:
             return opened
     return generic_doors(obj)
+
+
+def written_out(obj: "Any") -> "Any":
+    """What to take for a copy of obj: obj, or what its library writes out for it (a conjugate, pixels)."""
+    ask = getattr(adapter_of(obj), "unresolved", None)
+    pending = None if ask is None else ask(obj)
+    return obj if pending is None else pending.resolve()
 
 
 def adapter_of(obj: "Any") -> "ModuleType | None":
@@ -113,6 +121,14 @@ def is_final(refusal: LendError) -> bool:
 
 def is_suboffsets(refusal: LendError) -> bool:
     return isinstance(refusal, UnsupportedLayout) and "suboffsets" in str(refusal)
+
+
+def note_gathered(view: "View") -> None:
+    """Count the copy that gathering rows behind pointers made."""
+    from lend._core.copies import note
+    from lend.views import describe
+
+    note(describe.facts(view), "suboffsets: rows behind pointers were gathered", view.nbytes)
 
 
 def all_closed(obj: "Any", tried: "Iterable[tuple[Protocol, LendError]]") -> LendError:

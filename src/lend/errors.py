@@ -43,8 +43,8 @@ _CONTINUED = "\n" + " " * 11
 
 
 def _quote(exc: BaseException) -> str:
-    """Say an exception in one piece: its type, and its text if it has one."""
-    said = str(exc)
+    """Say an exception in one line: its type, and the first line of its text (torch's goes on with a C++ backtrace)."""
+    said = str(exc).partition("\n")[0]
     return f"{type(exc).__name__}: {said}" if said else type(exc).__name__
 
 
@@ -64,6 +64,8 @@ class LendError(BufferError):
         The ways that were tried and why each was closed.
     remedy : str or None
         What to do instead.
+    of_type : bool
+        True when every object of the producer's type would be refused this way.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class LendError(BufferError):
     came: "str | None" = None
     tried: "str | None" = None
     remedy: "str | None" = None
-    of_type = False  # True when every object of the producer's type would be refused this way
+    of_type = False
 
     @classmethod
     def build(

@@ -16,14 +16,13 @@ from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Pro
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, WANT_ANY,
     WANT_BYTES, WANT_WRITABLE, Record, clear_dims, copy_record, element_count, is_aligned,
+    span_of,
 )
 from lend._core.shortcuts cimport shorten_call, shorten_call_2
-from lend.dtypes.code cimport Code, code_word
-from lend.dtypes.dtype cimport code_of
+from lend.dtypes.code cimport code_word
 from lend.protocols.buffer cimport take_gathered
 from lend.views.view cimport View, blank, hold, track
 
-from lend.errors import LendError
 from lend.protocols.buffer import BUFFER
 from lend.views.view import set_hooks
 
@@ -53,6 +52,7 @@ cdef extern from "Python.h":
     int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
     void drop "Py_XDECREF"(PyObject*)
     void PyErr_SetObject(object kind, object value)
+    PyObject* PyErr_Occurred()
 
 cdef struct Slot:
     PyObject* type
@@ -293,23 +293,60 @@ cdef Way[REMEMBERED_WAYS] ways
 
 
 cdef PyObject* to_plain(object obj, object target) noexcept:
-    """`to(view, "name")` by a way that is known; NULL without an exception when it must be found first."""
+    """`to(x, target)` by a way that is known; NULL without an exception when it must be found first."""
     cdef View view
     cdef Way* way
+    cdef Protocol protocol
     cdef uint64_t dtype
     cdef uint32_t layout
-    if not HAVE_SLOTS or type(obj) is not View or type(target) is not str:
+    if not HAVE_SLOTS or not (type(target) is str or type(target) is type):
         return NULL
-    view = <View> obj
-    if view.record.flags & RELEASED or view.record.device_type != DEVICE_CPU or not still_there(view):
-        return NULL
+    if type(obj) is View:
+        view = <View> obj
+        if view.record.flags & RELEASED or not still_there(view):
+            return NULL
+    else:
+        protocol = known(obj)
+        # a bare capsule stays unconsumed if it is refused: the planner looks into it first
+        if protocol is None or (protocol is not BUFFER and protocol.data is NULL):
+            return NULL
+        view = taken(protocol, obj)
+        if view is None:
+            return NULL
+    if view.record.device_type != DEVICE_CPU:
+        return NULL if view is obj else long_way(obj, target, view)
     dtype = code_word(view.record.dtype)
     layout = layout_class(&view.record)
     way = &ways[(dtype ^ dtype >> 32 ^ layout ^ <size_t> <PyObject*> target >> 5) % REMEMBERED_WAYS]
     if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
         if find_way(view, target, way, dtype, layout) <= 0:
-            return NULL
+            return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view)
     return call_one(way.give, view)
+
+
+cdef View taken(Protocol protocol, object obj):
+    """A View of obj by the protocol of its type; None when that refuses, which the long way says in full."""
+    cdef View made
+    try:
+        made = blank()
+        if opened(made, protocol, obj, WANT_ANY) is not None:
+            return None
+        track(made)
+        return made
+    except BaseException:  # noqa: BLE001 - the long way meets it again
+        return None
+
+
+cdef PyObject* long_way(object obj, object target, View view) noexcept:
+    """By the planner, which gets the View that was taken, so that the producer is asked once."""
+    try:
+        from lend.plan import planner
+        made = planner.draw(obj, target, None, None, None, False, {}, view).carry_out()
+        Py_INCREF(made)
+        return <PyObject*> made
+    except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
+        PyErr_SetObject(type(error), error)
+        return NULL
 
 
 cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t layout) noexcept:
@@ -318,7 +355,7 @@ cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t l
     try:
         from lend.plan.planner import quick
         give = quick(target, view)
-    except (LendError, ValueError, TypeError, ImportError):
+    except (BufferError, ValueError, TypeError, ImportError):
         return 0
     except BaseException as error:  # noqa: BLE001 - an interrupt, say: set again for the caller, who is in C
         PyErr_SetObject(type(error), error)
@@ -352,7 +389,7 @@ cdef uint32_t layout_class(const Record* record) noexcept nogil:
 
 
 cdef bint still_there(View view) noexcept:
-    """The memory is where it was lent, or nobody can have moved it. False: unknown, or moved; the planner asks fully."""
+    """The memory is where it was lent, or nobody can have moved it. False: unknown or moved; the planner asks fully."""
     cdef Py_buffer now
     cdef Py_buffer* lease
     cdef DLTensor tensor
@@ -396,7 +433,24 @@ cdef bint still_there(View view) noexcept:
         return False
     same = now.buf is lease.buf and now.len == lease.len
     PyBuffer_Release(&now)
-    return same
+    return same and base_is_there(producer, &view.record)
+
+
+cdef bint base_is_there(object producer, const Record* record) noexcept:
+    """An array that is a view of another shows the old place when that one moves: the other is asked too."""
+    cdef Py_buffer now
+    cdef Py_ssize_t low, high
+    cdef bint inside
+    base = getattr(producer, "base", None)
+    if base is None or type(base) is not type(producer):
+        return True
+    if getattr(base, "base", None) is not None or get_buffer(base, &now, 0) < 0:
+        PyErr_Clear()
+        return False
+    span_of(record, &low, &high)
+    inside = <char*> now.buf <= record.data + low and record.data + high <= <char*> now.buf + now.len
+    PyBuffer_Release(&now)
+    return inside
 
 
 cdef Py_ssize_t elements(const DLTensor* tensor) noexcept nogil:
@@ -411,7 +465,7 @@ cdef View second_try(View made, object obj, int want, bint gather, Protocol prot
     """The known door refused this object: another may serve (a datetime64 array has no buffer)."""
     try:
         raise_pending()
-    except LendError as refusal:
+    except BufferError as refusal:
         clear_dims(&made.record)
         refused = refusal
     return first_door(made, obj, want, gather, protocol, refused)
@@ -425,6 +479,8 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
     from lend import doors
     cdef Protocol protocol
     cdef list tried = []
+    if gather:
+        obj = doors.written_out(obj)
     for entry in doors.doors_of(obj, OWN):
         protocol = <Protocol?> entry.protocol
         if known_door is not None and protocol.name == known_door.name:
@@ -440,6 +496,7 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
         if gather and protocol is BUFFER and doors.is_suboffsets(refusal):
             made.holder = take_gathered(obj, &made.record)
             track(made)
+            doors.note_gathered(made)
             return made
         if entry.final or doors.is_final(refusal):
             raise refusal
@@ -452,7 +509,8 @@ cdef object opened(View made, Protocol protocol, object obj, int want):
     try:
         made.holder = protocol.take(obj, &made.record, &made.lease, want, protocol.data)
         return None
-    except LendError as refusal:
+    except BufferError as refusal:
+        # every refusal of ours is one; a take lets nobody else's through
         clear_dims(&made.record)
         return refusal
 
@@ -469,22 +527,19 @@ cdef int remember(cls, Protocol protocol) except -1:
 cdef View required(View made, object obj, copy, writable, device, stream, dtype, ndim, order, align):
     """Meet the requirements as the memory lies, by a copy, or refuse by name."""
     from lend import requirements
-    cdef Code wanted = made.record.dtype
     cdef bint fortran
-    if dtype is not None:
-        code_of(dtype, &wanted)
     if stream is not None:
         requirements.check_stream(made, stream)
     if device is not None:
         requirements.check_device(made, device)
-    reasons = requirements.unmet(made, dtype, ndim, order, align)
-    if copy:
+    reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
+    if copy and not (type(made.holder) is MemoryOwner and type(obj) is not View and not reasons):
+        # (rows that were gathered are a copy already)
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS
                                    and not made.record.flags & C_CONTIGUOUS)
         from lend.views import derived
-        made = derived.copied(made, "F" if fortran else "C", code_word(wanted) != code_word(made.record.dtype),
-                              "copy=True", max(align or 0, 64))
-    elif reasons:
+        made = derived.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64))
+    elif reasons and not copy:
         raise requirements.copy_required(made, reasons)
     if writable is not None:
         if not writable:

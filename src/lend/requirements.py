@@ -1,15 +1,8 @@
-"""What a caller requires of a View (dtype, ndim, order, align, device, writable), and what is said when it is not met."""
+"""What a caller requires of a View (dtype, ndim, order, align, device, writable), and the words when it is not met."""
 
 from lend.device import Device
 from lend.dtypes import DType
-from lend.errors import (
-    CopyRequired,
-    LendError,
-    NotHostAccessible,
-    ReadOnlyMemory,
-    UnsupportedLayout,
-    UnsupportedType,
-)
+from lend.errors import CopyRequired, LendError, NotHostAccessible, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
 from lend.views import describe
 
 TYPE_CHECKING = False
@@ -19,9 +12,12 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 
-def unmet(view: "View", dtype: "Any", ndim: "int | None", order: "str | None", align: "int | None") -> "list[str]":
-    """The requirements that need a copy, each in words; what no copy can meet is refused here."""
+def unmet(
+    view: "View", dtype: "Any", ndim: "int | None", order: "str | None", align: "int | None"
+) -> "tuple[list[str], bool]":
+    """The requirements that need a copy, in words, and whether it must swap bytes; what no copy meets is refused."""
     reasons = []
+    swap = False
     if ndim is not None and view.ndim != ndim:
         raise UnsupportedLayout.build(
             f"a View of {ndim} dimensions was required; this memory has {view.ndim}",
@@ -37,6 +33,7 @@ def unmet(view: "View", dtype: "Any", ndim: "int | None", order: "str | None", a
                     came=describe.came(view),
                     remedy="convert with the library that made it, or v.reinterpret(dtype) for the same bytes",
                 )
+            swap = True
             reasons.append(f"byte order: {wanted} was required, it is {view.dtype}")
     if order is not None:
         if order not in ("C", "F"):
@@ -48,7 +45,7 @@ def unmet(view: "View", dtype: "Any", ndim: "int | None", order: "str | None", a
             raise ValueError(f"align is a power of two, not {align!r}")
         if view.size and view.ptr % align:
             reasons.append(f"alignment: {align} bytes were required, the address is {view.ptr % align} mod {align}")
-    return reasons
+    return reasons, swap
 
 
 def copy_required(view: "View", reasons: "list[str]") -> LendError:
@@ -85,9 +82,7 @@ def check_device(view: "View", device: "Any") -> None:
 def not_writable(view: "View", obj: "Any") -> LendError:
     from lend.protocols import refusals
 
-    if view.size > 1 and 0 in [
-        stride for extent, stride in zip(view.shape, view.strides, strict=True) if extent > 1
-    ]:
+    if view.size > 1 and 0 in [stride for extent, stride in zip(view.shape, view.strides, strict=True) if extent > 1]:
         return refusals.overlapping(obj)
     return ReadOnlyMemory.build(
         f"this {refusals.name(obj)} is read-only; a writable view was asked for",

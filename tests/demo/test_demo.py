@@ -50,7 +50,7 @@ def test_every_claim_holds(libraries):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "every claim holds" in done.stdout
     assert "  they agree\n" in done.stdout
-    assert "all results dropped\n  nothing is lent\n" in done.stdout
+    assert "all results and sources dropped\n  nothing is lent\n" in done.stdout
 
 
 def test_nothing_is_printed_as_an_error():
@@ -93,7 +93,7 @@ def test_another_dtype_is_a_fault(pair):
 
 def test_a_copy_that_was_not_predicted_is_a_fault(pair):
     (fault,) = pair(aim=lambda view: memoryview(view.copy())).faults
-    assert "explain predicted 0 copies by lend (0 bytes), and 1 were counted (8 bytes)" in fault
+    assert "explain predicted 0 copies (0 bytes), and 1 were counted (8 bytes)" in fault
 
 
 def test_a_refusal_has_its_reason(pair, monkeypatch):

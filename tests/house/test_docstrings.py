@@ -3,6 +3,7 @@
 import doctest
 import importlib.util
 import inspect
+import re
 import types
 
 import pytest
@@ -82,13 +83,30 @@ def test_public_function_or_class_shows_an_example(name):
     assert ">>>" in (getattr(lend, name).__doc__ or ""), f"lend.{name} needs an Examples block"
 
 
+def shown():
+    """(dotted name, object, what holds it) of all that lend shows to its users."""
+    for dotted in filter(is_installed, PUBLIC_MODULES):
+        module = importlib.import_module(dotted)
+        for name in public_names(module):
+            holder = getattr(module, name)
+            for member, part in members(holder, f"{dotted}.{name}"):
+                yield member, part, holder
+
+
+def is_data(part):
+    """Whether an attribute has no docstring of its own: a slot, or a plain value."""
+    return isinstance(part, types.MemberDescriptorType) or not hasattr(part, "__get__")
+
+
 def test_what_lend_shows_has_a_docstring():
-    shown = [
-        (member, part)
-        for module in PUBLIC_MODULES
-        if is_installed(module)
-        for name in public_names(importlib.import_module(module))
-        for member, part in members(getattr(importlib.import_module(module), name), f"{module}.{name}")
-        if not isinstance(part, types.ModuleType)
+    parts = [(member, part) for member, part, holder in shown() if part is holder or not is_data(part)]
+    assert [member for member, part in parts if not (part.__doc__ or "").strip()] == []
+
+
+def test_data_attribute_is_named_in_the_docstring_of_its_class():
+    untold = [
+        member
+        for member, part, holder in shown()
+        if part is not holder and is_data(part) and not re.search(rf"\b{member.rpartition('.')[2]}\b", holder.__doc__)
     ]
-    assert [member for member, part in shown if not (getattr(part, "__doc__", None) or "").strip()] == []
+    assert untold == []

@@ -4,7 +4,7 @@ import pytest
 
 from support.source_tree import files, label
 
-LARGEST = 500  # lines
+LARGEST = 600  # lines; past about 500 look for the seam where it becomes two
 EXCEPTIONS: set[str] = set()
 
 

@@ -37,7 +37,6 @@ def test_image_that_pillow_copies_out_at_each_asking_is_not_called_shared():
     assert (found["status"], found["shared"]) == ("ok", False)
 
 
-@pytest.mark.xfail(reason="lend.plan.planner.protocol_of takes every open Py_buffer for one of the object itself")
 def test_image_whose_array_interface_gives_bytes_is_not_said_to_have_a_buffer():
     pytest.importorskip("PIL.Image")
     (found,) = examine(["pillow"])["libraries"]

@@ -243,3 +243,34 @@ def test_a_part_of_a_tensor_is_verified_by_its_own_address():
 def test_bools_that_are_no_bools_are_mended_when_they_are_copied():
     source = lend.view(bytearray([0, 1, 2, 255])).reinterpret("bool")
     assert lend.to(source, "torch", copy=True).view(torch.uint8).tolist() == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["plain", "conj"])
+def test_a_tensor_inside_vmap_is_refused_alike_by_all(lazy):
+    refusals = set()
+
+    def inside(tensor):
+        tensor = tensor.conj() if lazy else tensor
+        for function in (lend.to, lend.explain):
+            with pytest.raises(LendError) as refused:
+                function(tensor, "memoryview")
+            refusals.add((type(refused.value), refused.value.fact))
+        return tensor
+
+    torch.func.vmap(inside)(torch.ones(2, 3, dtype=torch.complex64))
+    assert len(refusals) == 1
+
+
+@pytest.mark.parametrize(("copy", "kind"), [(None, UnsupportedType), (True, UnsupportedType), (False, CopyRequired)])
+def test_pinned_memory_is_brought_to_the_cpu_by_name_only(copy, kind):
+    holder = bytearray(b"abcd")
+    pinned = lend.View.from_pointer(lend.view(holder).ptr, (4,), "uint8", owner=holder, device="cuda_host")
+    for function in (lend.to, lend.explain):
+        with pytest.raises(kind, match=r'(?s)is on cuda_host:0 \(device\).*device="cpu" and copy=None'):
+            function(pinned, "torch", copy=copy)
+    if copy is not False:
+        assert "on cpu was asked for" in lend.explain(pinned, "torch", copy=copy, device="cpu").copies[0].why
+        assert lend.to(pinned, "torch", copy=copy, device="cpu").tolist() == [97, 98, 99, 100]
+    else:
+        with pytest.raises(CopyRequired, match=r"\(device\)"):
+            lend.to(pinned, "torch", copy=False, device="cpu")

@@ -109,7 +109,7 @@ def test_the_plan_is_what_happens(name, target, copy):
         ("a capsule", "DLPack capsule"),
         ("an array interface", "array interface"),
         ("an array struct", "array struct"),
-        ("a pointer and a size", "pointer and size"),
+        ("a pointer and a size", "ptr and size"),
         ("a View", "lend itself"),
         ("rows behind pointers", "buffer protocol"),
         ("a tensor", "DLPack C exchange API"),

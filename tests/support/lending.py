@@ -138,6 +138,7 @@ class Thing:
     readonly: bool
     pins: list
     on: Any = None
+    perhaps_on: Any = None
     counted: bool = False  # as one open export of the lease
     released: bool = False
 

@@ -151,6 +151,9 @@ def is_foreign(item: Import) -> bool:
 
 
 def requires(text: str) -> set[str]:
-    """Libraries that a piece of Python or doctest text imports."""
-    named = re.findall(r"^\s*(?:>>> |\.\.\. )?\s*(?:import|from)\s+(\w+)", text, flags=re.MULTILINE)
-    return {name for name in named if name not in sys.stdlib_module_names and name != "lend"}
+    """Libraries that a piece of Python or doctest text imports, or names as the target of lend.to."""
+    named = re.findall(r"^\s*(?:>>> |\.\.\. )?\s*(?:import|from)\s+(.+)", text, flags=re.MULTILINE)
+    modules = {part.split()[0].partition(".")[0] for line in named for part in line.partition(" import ")[0].split(",")}
+    calls = "".join(re.findall(r"^.*\b(?:to|explain)\(.*$", text, flags=re.MULTILINE))
+    targets = set(re.findall(r"[\"'](numpy|torch|jax|pyarrow|tvm_ffi)[\"']", calls))
+    return {name for name in modules | targets if name not in sys.stdlib_module_names and name != "lend"}

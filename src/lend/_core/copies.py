@@ -2,6 +2,14 @@
 
 import _thread
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
 __all__ = ["Copies", "Copy", "copies", "note"]
 
 _KEPT = 64  # of the newest copies, so that a long-running process does not grow
@@ -71,7 +79,7 @@ class Copies:
         self._recent.append(copy)
         del self._recent[:-_KEPT]
 
-    def __enter__(self) -> "Copies":
+    def __enter__(self) -> "Self":
         # a block counts from nothing: the tally that is handed out is this one, emptied of the process's past
         self.count, self.bytes, self._recent = 0, 0, []
         with _lock:

@@ -1,4 +1,4 @@
-"""Gather: copy strided elements to contiguous memory, swapping bytes where asked. No GIL, any alignment, no allocation."""
+"""Gather: copy strided elements to contiguous memory, bytes swapped if asked. No GIL, any alignment, no allocation."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 

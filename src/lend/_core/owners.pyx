@@ -1,8 +1,8 @@
 """Owners: the objects that hold a lease on foreign memory and give it back exactly once; and the protocol records.
 
-One final class per kind of lease. Every Buffer and View has a strong path to its owner, so the Python reference count of
-the owner is the number of its holders. An owner is never reused and its lease never changes: what is immutable needs no
-lock. The garbage collector sees through owners to the producing object, and never clears one: a lease ends in
+One final class per kind of lease. Every Buffer and View has a strong path to its owner, so the Python reference count
+of the owner is the number of its holders. An owner is never reused and its lease never changes: what is immutable needs
+no lock. The garbage collector sees through owners to the producing object, and never clears one: a lease ends in
 `__dealloc__` only, where Cython keeps a pending exception aside.
 """
 cimport cython
@@ -249,6 +249,7 @@ def type_name_of(producer):
 
     Examples
     --------
+    >>> from lend._core.owners import type_name_of
     >>> type_name_of(b"1234")
     'bytes'
     """

@@ -105,7 +105,6 @@ def giver(facts: "Any") -> "Give":
     return give
 
 
-
 class _Interface:
     """Shows the array interface of a View and no other door; holds a View of its own, which nobody releases."""
 

@@ -86,6 +86,9 @@ class Unresolved:
 
     __slots__ = ("dtype", "shape", "tensor", "why", "word")
 
+    readonly = False
+    door = "DLPack C exchange API"
+
     def __init__(self, tensor: "Any", word: str, why: str) -> None:
         self.tensor = tensor
         self.shape = tuple(tensor.shape)
@@ -108,6 +111,10 @@ def unresolved(obj: "Any") -> "Unresolved | None":
     conj, neg = obj.is_conj(), obj.is_neg()
     if not conj and not neg:
         return None
+    try:
+        obj.data_ptr()
+    except RuntimeError:
+        return None  # a tensor inside vmap or grad has no memory of its own: `view` says so
     word, verb = ("conj", "conjugated") if conj else ("neg", "negated")
     if conj and neg:
         word, verb = "conj and neg", "conjugated and negated"

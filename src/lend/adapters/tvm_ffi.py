@@ -22,7 +22,6 @@ def giver(facts: "Any") -> "Give":
     return give
 
 
-
 def address(tensor: "Any") -> int:
     """Address of element 0."""
     return int(tensor.data_ptr())

@@ -61,7 +61,8 @@ cdef enum:
     UNIT_as = 13
 
 
-cdef inline Code make_code(uint8_t kind, uint16_t bits, uint32_t param=1, uint8_t order_unit=NATIVE_ORDER) noexcept nogil:
+cdef inline Code make_code(uint8_t kind, uint16_t bits, uint32_t param=1,
+                           uint8_t order_unit=NATIVE_ORDER) noexcept nogil:
     """One canonical code; the byte order of what has none (one byte, opaque) is written as little-endian."""
     cdef Code code
     code.kind = kind

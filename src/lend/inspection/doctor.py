@@ -11,7 +11,7 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lend.errors import LendError
+from lend.errors import CopyRequired, LendError
 from lend.front import view
 from lend.inspection.versions import version_of, versions
 from lend.plan.planner import protocol_of
@@ -106,6 +106,10 @@ def _examine(library: str, sample: _Sample) -> dict[str, Any]:
     found |= {"object": name(obj), "offers": _offers(obj)}
     try:
         first, second = view(obj), view(obj)
+    except CopyRequired:
+        # its library writes it out at each asking
+        taken = view(obj, copy=True)
+        return found | {"status": "ok", "taken_by": protocol_of(obj, taken), "shared": False}
     except LendError as refusal:
         return found | {"status": "refused", "reason": refusal.fact or str(refusal)}
     shared = first.ptr == (second.ptr if address is None else address)

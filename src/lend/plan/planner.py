@@ -54,9 +54,15 @@ class Draft:
 
     # -- drawing --
 
-    def look(self) -> None:
-        """Find out the facts of the memory; nothing is copied and nothing that is there once is used up."""
+    def look(self, taken: "View | None" = None) -> None:
+        """Find out the facts of the memory; nothing is copied and nothing that is there once is used up.
+
+        A View that was taken of the object just now serves as it is.
+        """
         obj = self.obj
+        if taken is not None:
+            self.facts = Facts.of(taken)
+            return
         if type(obj) is View or type(obj) is Buffer:
             recheck.verify(obj)
         elif capsule_offered(obj) is not None:
@@ -72,6 +78,7 @@ class Draft:
                 self.source = RESOLVED
                 pending = self.unresolved
                 self.facts = Facts.fresh(DType(pending.dtype), pending.shape, f"on cpu, lent by {refusals.name(obj)}")
+                self.facts.readonly = pending.readonly
                 return
         try:
             self.facts = Facts.of(front.view(obj))
@@ -89,7 +96,7 @@ class Draft:
         """Judge the memory by the rules of the target: refuse it, or note what must be copied and why."""
         self.rules = rules
         facts = self.facts
-        crossing = self._device_reason(device)
+        crossing = self._device_reason(device, copy)
         refused = None if rules.refuse is None else rules.refuse(facts, rules)
         if refused is not None:
             raise refused
@@ -102,7 +109,8 @@ class Draft:
             if needed:
                 raise self._copy_required(needed)
         self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
-        if copy is True and not self.reasons and self.packing is None and self.source not in (GATHERED, RESOLVED):
+        fresh = self.source in (GATHERED, RESOLVED) and not facts.readonly
+        if copy is True and not self.reasons and self.packing is None and not fresh:
             self.reasons = [Reason("copy", "copy=True")]
 
     def _taking_reasons(self) -> "list[Reason]":
@@ -112,7 +120,7 @@ class Draft:
             return [Reason(self.unresolved.word, self.unresolved.why)]
         return []
 
-    def _device_reason(self, wanted: "Device | None") -> "Reason | None":
+    def _device_reason(self, wanted: "Device | None", copy: "bool | None") -> "Reason | None":
         """Whether the target takes memory of this device; a copy to the CPU is made when it is asked for by name."""
         here, rules = self.facts.device, self.rules
         if wanted is not None and wanted != here:
@@ -128,10 +136,11 @@ class Draft:
         if here.type in rules.devices:
             return None
         if here.is_host:
-            raise UnsupportedType.build(
+            kind = CopyRequired if copy is False else UnsupportedType
+            raise kind.build(
                 f"{rules.name} takes memory of the CPU only, and this is on {here} (device)",
                 came=self.facts.came,
-                remedy='device="cpu" (a copy, and counted)',
+                remedy=f'device="cpu" and copy=None (a copy of {amount(self.facts.nbytes)}, counted)',
             )
         raise NotHostAccessible.build(
             f"{rules.form} is made of host memory, and this is on {here} (device)",
@@ -250,7 +259,7 @@ class Draft:
         if self.source == IN_CAPSULE:
             return str(CAPSULE.name)
         if self.source == RESOLVED:
-            return "DLPack C exchange API"
+            return str(self.unresolved.door)
         assert self.facts.view is not None
         return protocol_of(self.obj, self.facts.view)
 
@@ -281,6 +290,7 @@ def draw(
     nulls: "Any",
     alias_readonly: bool,
     options: "dict[str, Any]",
+    taken: "View | None" = None,
 ) -> Draft:
     """Find the way of obj to target, or refuse with what stands in it."""
     if copy is not None and copy is not True and copy is not False:
@@ -297,7 +307,7 @@ def draw(
             remedy="nulls=None",
         )
     draft = Draft(obj, type(obj) is Buffer)
-    draft.look()
+    draft.look(taken)
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
 
@@ -357,9 +367,15 @@ def protocol_of(obj: "Any", view: View) -> str:
     if type(obj) is View or type(obj) is Buffer:
         return "lend itself"
     owner = view.owner
-    if owner.kind == "buffer":
-        return "buffer protocol" if owner.producer is obj else "array method"
+    pending = getattr(doors.adapter_of(obj), "unresolved", None)
+    written = None if pending is None else pending(obj)
+    if written is not None:
+        return str(written.door)
+    if owner.kind == "buffer" and owner.producer is not obj:
+        return "array method"
     names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
+    if owner.kind == "buffer" and "buffer protocol" in names:
+        return "buffer protocol"
     dlpack = [name for name in names if name.startswith("DLPack")]
     if owner.kind == "dlpack":
         return dlpack[0] if dlpack else "DLPack"

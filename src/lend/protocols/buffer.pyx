@@ -60,14 +60,15 @@ from lend._core.record cimport (
     strides_of,
 )
 from lend.dtypes.code cimport KIND_OPAQUE, code_itemsize, make_code
-from lend.dtypes.dtype cimport code_of
 from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
+from lend.dtypes.typestr cimport code_from_typestr
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
     int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
     object PyMemoryView_FromObject(object)
     Py_buffer* PyMemoryView_GET_BUFFER(object)
+
 
 def buffer_offered(obj):
     """The record when obj has the buffer slot."""
@@ -136,8 +137,9 @@ cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, 
 
     Its array interface cannot be used, it points into an array that is gone.
     """
+    cdef bytes typestr = obj.dtype.str.encode()
     cdef object holder = take(obj, record, lease, want, data)
-    code_of(obj.dtype, &record.dtype)
+    code_from_typestr(typestr, len(typestr), &record.dtype)
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     clear_dims(record)
     record.flags |= READONLY | C_CONTIGUOUS | F_CONTIGUOUS

@@ -76,6 +76,7 @@ cdef:
     const char* USED_VERSIONED = "used_dltensor_versioned"
     tuple OUR_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 
+
 def capsule_offered(obj):
     """The record for a bare capsule, whatever its name."""
     return CAPSULE if PyCapsule_CheckExact(obj) else None
@@ -243,7 +244,7 @@ cdef int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
     """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
     cdef Py_ssize_t* shape
     cdef Py_ssize_t* strides
-    cdef Py_ssize_t low, high, end
+    cdef Py_ssize_t low, high
     cdef bint empty = False
     cdef int layout
     cdef int i
@@ -326,7 +327,7 @@ cdef object ask_device(object obj):
         refuse_producer(obj, error)
     try:
         # unpacked, not indexed: bounds checks are off in compiled files
-        kind, number = pair
+        kind, _ = pair
         return int(kind)
     except (TypeError, ValueError):
         refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
@@ -489,7 +490,7 @@ cdef void let_go(PyObject* owner) noexcept:
 
 
 cdef void delete_versioned(DLManagedTensorVersioned* managed) noexcept nogil:
-    """The deleter we hand out: any thread, with or without the GIL, also when the interpreter is gone (then it leaks)."""
+    """The deleter we hand out: on any thread, with or without the GIL; leaks when the interpreter is gone."""
     if not interpreter_gone():
         with gil:
             drop_versioned(managed)
@@ -502,7 +503,7 @@ cdef void delete_unversioned(DLManagedTensor* managed) noexcept nogil:
 
 
 cdef void drop_capsule(PyObject* capsule) noexcept:
-    """Capsule destructor: a capsule that nobody consumed frees its tensor. The object is dying: only its name is asked."""
+    """Capsule destructor: a capsule that nobody consumed frees its tensor. It is dying: only its name is asked."""
     # the name is compared as a pointer: it is ours, or the capsule was renamed by who took it
     cdef const char* name = capsule_name(capsule)
     if name == VERSIONED:

@@ -137,11 +137,14 @@ def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: 
 
 
 def unversioned_dropped(obj: "Any", protocol: "Protocol") -> LendError:
-    return _of_type(NotLendable.build(
-        f"{name(obj)} gives an unversioned DLPack capsule, which cannot say read-only, and an array interface, which can",
-        came=name(obj),
-        tried=f"{protocol.name} -> unversioned capsule, left unconsumed",
-    ))
+    return _of_type(
+        NotLendable.build(
+            f"{name(obj)} gives an unversioned DLPack capsule, which cannot say read-only, and an array interface, "
+            "which can",
+            came=name(obj),
+            tried=f"{protocol.name} -> unversioned capsule, left unconsumed",
+        )
+    )
 
 
 def capsule_name(producer: "Any", protocol: "Protocol", got: "str | None") -> LendError:
@@ -158,11 +161,10 @@ def capsule_name(producer: "Any", protocol: "Protocol", got: "str | None") -> Le
     )
 
 
-def version(
-    producer: "Any", protocol: "Protocol", theirs: "tuple[int, int]", ours: "tuple[int, int]"
-) -> LendError:
+def version(producer: "Any", protocol: "Protocol", theirs: "tuple[int, int]", ours: "tuple[int, int]") -> LendError:
     return MalformedDescriptor.build(
-        f"DLPack version {theirs[0]}.{theirs[1]} of {name(producer)} cannot be read: its major version is not {ours[0]}",
+        f"DLPack version {theirs[0]}.{theirs[1]} of {name(producer)} cannot be read: its major version is not "
+        f"{ours[0]}",
         wanted=f"version {ours[0]}.x (lend reads up to {ours[0]}.{ours[1]})",
         came=f"version {theirs[0]}.{theirs[1]}",
         remedy="a newer lend, or the producer's older DLPack",

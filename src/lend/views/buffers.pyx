@@ -165,8 +165,14 @@ cdef class Buffer:
         cdef Code code
         cdef Py_ssize_t low, high, here
         cdef Py_ssize_t room
-        alive(&self.record, self)
-        room = element_count(&self.record)
+        cdef Record record
+        cdef Owner owner
+        # a copy of the facts and a hold of our own: reading dtype and shape may run anything, a release too
+        with cython.critical_section(self):
+            alive(&self.record, self)
+            record = self.record
+            owner = self.holder
+        room = element_count(&record)
         code_of(dtype, &code)
         here = code_itemsize(code)
         if offset < 0 or offset > room:
@@ -175,15 +181,14 @@ cdef class Buffer:
             if here == 0 or (room - offset) % here:
                 raise refusals.not_divisible(self, room - offset, dtype_from_code(code))
             shape = ((room - offset) // here,)
-        owner = self.holder
-        fill_from_pointer(&made.record, <size_t> self.record.data + offset if room else 64,
-                          (shape,) if isinstance(shape, int) else tuple(shape), dtype, owner, strides,
-                          (self.record.device_type, self.record.device_id), True)
+        fill_from_pointer(&made.record, <size_t> record.data + offset if room else 64,
+                          (shape,) if isinstance(shape, int) else tuple(shape), dtype_from_code(code), owner, strides,
+                          (record.device_type, record.device_id), True)
         span_of(&made.record, &low, &high)
         if high > low and (offset + low < 0 or offset + high > room):
             raise refusals.out_of_bounds(self, offset + low, offset + high, room)
-        made.record.data = self.record.data + offset
-        made.record.flags = self.record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
+        made.record.data = record.data + offset
+        made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
         check_layout(&made.record)
         made.holder = owner
         return made
@@ -201,6 +206,7 @@ cdef class Buffer:
         first, last, step = index.indices(element_count(&self.record))
         if step != 1:
             raise ValueError("a Buffer is sliced with step 1; for strides take .view(dtype)")
+        alive(&self.record, self)
         part = Buffer.__new__(Buffer)
         part.record = self.record
         part.record.exports = 0
@@ -282,7 +288,11 @@ cdef class Buffer:
         """DLPack: a capsule over the bytes as uint8; see `View.__dlpack__`."""
         alive(&self.record, self)
         if stream is None and dl_device is None and copy is None:
-            return dlpack.give(self.holder, &self.record, self, dlpack.minor_of(max_version), False)
+            # the numbers first: reading them may run anything, a release of this Buffer too
+            minor = dlpack.minor_of(max_version)
+            alive(&self.record, self)
+            return dlpack.give(self.holder, &self.record, self, minor, False)
+        alive(&self.record, self)
         return derived().exported(view_of(self.holder, &self.record), self, stream, max_version, dl_device, copy)
 
     @property
@@ -335,6 +345,7 @@ def buffer_of(View view):
     Examples
     --------
     >>> import lend
+    >>> from lend.views.buffers import buffer_of
     >>> buffer_of(lend.view(b"abcd")).nbytes
     4
     """

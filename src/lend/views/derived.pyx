@@ -2,21 +2,61 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from lend._core.gather cimport gather
-from lend._core.owners cimport MemoryOwner, Owner, allocate
+from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
     DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
     element_count, on_host, row_major, set_ndim, shape_of, strides_of,
 )
 from lend.dtypes.code cimport Code, code_in_native_order, code_is_swapped, code_itemsize
-from lend.dtypes.dtype cimport code_of
-from lend.protocols cimport dlpack
+from lend.dtypes.dtype cimport code_of, dtype_from_code
+from lend.protocols cimport array_interface, dlpack
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
+from lend.views.pointers cimport fill_from_pointer
 from lend.views.view cimport View, hold, view_of
 
 from lend._core import copies
+from lend.device import Device
 from lend.views import describe, reshaping
+
+CPU = Device("cpu")
+
+
+def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
+    """Memory that a caller describes in words; see `View.from_pointer`."""
+    cdef View view = View.__new__(View)
+    fill_from_pointer(&view.record, ptr, (shape,) if isinstance(shape, int) else tuple(shape), dtype, owner, strides,
+                      device, readonly)
+    view.holder = own_object(owner, &view.record)
+    return view
+
+
+def dtype_of(View view):
+    """What one element is."""
+    alive(&view.record, view)
+    return dtype_from_code(view.record.dtype)
+
+
+def device_of(View view):
+    """Where the memory is; host memory has one Device for all."""
+    alive(&view.record, view)
+    if view.record.device_type == DEVICE_CPU:
+        return CPU
+    return Device(view.record.device_type, view.record.device_id)
+
+
+def array_interface_of(View view):
+    """`View.__array_interface__`."""
+    alive(&view.record, view)
+    return array_interface.give_interface(&view.record, view)
+
+
+def array_struct_of(View view):
+    """`View.__array_struct__`."""
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    return array_interface.give_struct(owner, &record, view)
 
 
 def indexed(View view, index):
@@ -169,7 +209,8 @@ cdef int check_stream(const Record* record, object shown, stream) except -1:
     if record.device_type == DEVICE_CPU:
         raise refusals.stream(shown, stream, "host memory has no stream: pass None")
     if record.device_type in (2, 13) and number == 0:
-        raise refusals.stream(shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
+        raise refusals.stream(
+            shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
     if record.device_type == 10 and number in (1, 2):
         raise refusals.stream(shown, stream, "1 and 2 mean nothing on ROCm: pass 0 or a handle")
     return 0

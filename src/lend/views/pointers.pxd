@@ -9,7 +9,8 @@ from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dtype cimport code_of
 
 
-cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner, strides, device, bint readonly) except -1:
+cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner, strides, device,
+                                  bint readonly) except -1:
     """Check and write down memory that a caller describes in words."""
     from lend.device import Device
     from lend.protocols import refusals
@@ -31,6 +32,8 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     record.device_id = where.id if where.type != DEVICE_CPU else 0
     record.flags = (READONLY if readonly else 0) | UNBOUNDED
     record.data = <char*> <uintptr_t> ptr
+    if strides is not None:
+        strides = tuple(strides)
     if len(shape) > MAX_DIMS:
         raise refusals.bad_pointer(owner, "shape", shape, f"at most {MAX_DIMS} dimensions")
     if strides is not None and len(strides) != len(shape):

@@ -36,7 +36,8 @@ def plan(view: "View", shape: "Sequence[int]") -> "Layout":
         for k in range(first_i, i):
             if old[k][1] != old[k + 1][0] * old[k + 1][1]:
                 raise UnsupportedLayout.build(
-                    f"shape {tuple(view.shape)} with strides {tuple(view.strides)} cannot be seen as {new} without a copy",
+                    f"shape {tuple(view.shape)} with strides {tuple(view.strides)} cannot be seen as {new} without a "
+                    "copy",
                     came=_came(view),
                     remedy="v.copy().reshape(...)",
                 )
@@ -76,6 +77,7 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
 
 
 def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
+    shape = [extent.__index__() for extent in shape]  # read once: an object may answer differently the second time
     known = 1
     for extent in shape:
         if extent < -1:

@@ -13,6 +13,7 @@ cdef class View:
     cdef object holder           # the Owner; while INLINE_LEASE is set, the exporter
     cdef object __weakref__
 
+
 @cython.final
 cdef class ExchangeTable:
     pass

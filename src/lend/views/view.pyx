@@ -13,17 +13,15 @@ from cpython.ref cimport PyObject
 from lend._core.checked cimport atomic_add, atomic_get, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensorVersioned
 from lend._core.owners cimport (
-    BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, own_object, release_lease, settle_lease, settle_tensor,
+    BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, release_lease, settle_lease, settle_tensor,
 )
 from lend._core.shortcuts cimport shorten_method
 from lend._core.record cimport (
     C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, Record,
     byte_count, clear_dims, copy_record, element_count, is_aligned, shape_of, strides_of,
 )
-from lend.dtypes.dtype cimport dtype_from_code
-from lend.protocols cimport array_interface, buffer, dlpack
+from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alignment_of, alive, sizes
-from lend.views.pointers cimport fill_from_pointer
 
 cdef dict _hooks = {}
 
@@ -221,11 +219,7 @@ cdef class View:
         >>> v.tolist()
         [[1.0, 2.0], [3.0, 4.0]]
         """
-        cdef View view = View.__new__(View)
-        fill_from_pointer(&view.record, ptr, (shape,) if isinstance(shape, int) else tuple(shape), dtype, owner,
-                          strides, device, readonly)
-        view.holder = own_object(owner, &view.record)
-        return view
+        return derived().from_pointer(ptr, shape, dtype, owner, strides, device, readonly)
 
     # -- facts --
 
@@ -274,15 +268,13 @@ cdef class View:
     @property
     def dtype(self):
         """What one element is."""
-        alive(&self.record, self)
-        return dtype_from_code(self.record.dtype)
+        return derived().dtype_of(self)
 
     @property
     def device(self):
         """Where the memory is."""
         alive(&self.record, self)
-        from lend.device import Device
-        return Device(self.record.device_type, self.record.device_id)
+        return derived().device_of(self)
 
     @property
     def readonly(self):
@@ -508,14 +500,12 @@ cdef class View:
     @property
     def __array_interface__(self):
         """NumPy's array interface, version 3; AttributeError where it cannot carry this View."""
-        alive(&self.record, self)
-        return array_interface.give_interface(&self.record, self)
+        return derived().array_interface_of(self)
 
     @property
     def __array_struct__(self):
         """NumPy's array struct; AttributeError where it cannot carry this View."""
-        alive(&self.record, self)
-        return array_interface.give_struct(owner_of(self), &self.record, self)
+        return derived().array_struct_of(self)
 
     def __array__(self, dtype=None, copy=None):
         """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
@@ -536,7 +526,8 @@ cdef class View:
         return describe.html(self)
 
     def __sizeof__(self):
-        return sizeof(Record) + sizeof(Py_buffer) + 40 + (0 if self.record.flags & RELEASED else byte_count(&self.record))
+        cdef Py_ssize_t lent = 0 if self.record.flags & RELEASED else byte_count(&self.record)
+        return sizeof(Record) + sizeof(Py_buffer) + 40 + lent
 
 
 cdef Owner owner_of(View view):
@@ -586,8 +577,10 @@ cdef View derive(View view):
 cdef object dlpack_plain(object obj, object max_version):
     """`__dlpack__(max_version=...)` and nothing else."""
     cdef View view = <View> obj
+    # the numbers first: reading them may run anything, a release of this View too
+    cdef int minor = dlpack.minor_of(max_version)
     alive(&view.record, view)
-    return dlpack.give(owner_of(view), &view.record, view, dlpack.minor_of(max_version), False)
+    return dlpack.give(owner_of(view), &view.record, view, minor, False)
 
 
 set_dealloc(View, unmake)
