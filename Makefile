@@ -71,7 +71,7 @@ check-freethreading: .venv-build-$(TAG)/libs.stamp ## compile every module as fr
 
 clean: ## remove builds, environments and caches
 	rm -rf build dist .build-* .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools demo benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made anew when the list of its packages, this file, changed.
 $(TEST_VENV)/libs.stamp: Makefile

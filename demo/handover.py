@@ -17,8 +17,8 @@ class HandOver:
     source, target : Source, Target
     verdict : str
         SHARED, COPIED, REFUSED or UNTOLD.
-    predicted : int or None
-        Bytes that `explain` said would be copied by whomever; None where it said that only the target knows.
+    nbytes : int
+        Bytes copied by whomever: as `explain` said, and where it said that only the target knows, all if it copied.
     reasons : list of (str, str)
         Who copies or refuses, and why.
     seconds : float or None
@@ -35,7 +35,7 @@ class HandOver:
         self.source = source
         self.target = target
         self.verdict = REFUSED
-        self.predicted = 0
+        self.nbytes = 0
         self.reasons = []
         self.seconds = None
         self.made = None
@@ -57,7 +57,6 @@ def hand_over(source, target):
         done.reasons = [("lend", refusal.fact)]
         _check_refusal(done, refusal)
         return done
-    done.predicted = plan.bytes_copied
     with lend.copies() as tally:
         try:
             done.made = lend.to(obj, aim)
@@ -99,6 +98,7 @@ def _check_address(done, plan):
     here = done.source.address
     there = done.target.address(done.made)
     told = here is not None and there is not None
+    done.nbytes = sum(len(done.source.values) if step.nbytes is None else step.nbytes for step in plan.copies)
     if plan.bytes_copied is None:
         # a callable, of which explain says that only it knows
         done.verdict = UNTOLD if not told else SHARED if here == there else COPIED

@@ -65,8 +65,7 @@ def _cell(done):
         return REFUSED
     if done.verdict != COPIED:
         return f"{done.verdict} {time(done.seconds)}"
-    nbytes = len(done.source.values) if done.predicted is None else done.predicted
-    return f"{COPIED} {size(nbytes)} {time(done.seconds)}"
+    return f"{COPIED} {size(done.nbytes)} {time(done.seconds)}"
 
 
 def reasons(pairs, verdict):
@@ -89,7 +88,7 @@ def reasons(pairs, verdict):
             by_sources.setdefault(tuple(labels), []).append(target)
         for labels, targets in by_sources.items():
             listed = ", ".join(labels) if len(labels) <= 6 else f"{len(labels)} of the sources"
-            wrapped(f"to {' and '.join(targets)}: {listed}", 6)
+            wrapped(f"to {', '.join(targets)}: {listed}", 6)
 
 
 def _doer(who, verdict):

@@ -6,6 +6,7 @@ dynamic classes must not be kept alive for ever.
 """
 from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release
 from cpython.exc cimport PyErr_Clear
+from cpython.pycapsule cimport PyCapsule_CheckExact
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
@@ -307,8 +308,8 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
             return NULL
     else:
         protocol = known(obj)
-        # a bare capsule stays unconsumed if it is refused: the planner looks into it first
-        if protocol is None or (protocol is not BUFFER and protocol.data is NULL):
+        # the bytes of a Buffer go other ways; a bare capsule stays unconsumed if it is refused: the planner looks first
+        if protocol is None or protocol is OWN or PyCapsule_CheckExact(obj):
             return NULL
         view = taken(protocol, obj)
         if view is None:
@@ -402,7 +403,7 @@ cdef bint still_there(View view) noexcept:
         lease = &view.lease
     elif type(view.holder) is BufferOwner:
         producer = (<BufferOwner> view.holder).held
-        if producer is not (<BufferOwner> view.holder).exporter:
+        if (<BufferOwner> view.holder).exporter is not None:
             return False
         lease = &(<BufferOwner> view.holder).lease
     elif type(view.holder) is MemoryOwner:

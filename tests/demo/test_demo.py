@@ -74,7 +74,7 @@ def test_a_missing_library_is_skipped_in_a_sentence(demo, monkeypatch):
 
 def test_an_honest_pair_has_no_fault(pair):
     done = pair()
-    assert (done.verdict, done.predicted, done.faults) == ("shared", 0, [])
+    assert (done.verdict, done.nbytes, done.faults) == ("shared", 0, [])
 
 
 def test_another_address_than_the_promised_one_is_a_fault(pair):

@@ -106,11 +106,12 @@ stop = threading.Event()
 def go_on():
     while not stop.is_set():
         counting.consume(lend.view(producers[0])[1:].__dlpack__(max_version=(1, 3)))
-threads = [threading.Thread(target=go_on) for _ in range(3)]
-for thread in threads: thread.start()
 def work():
     for _ in range(100):
         assert lend.view(bytearray(DATA))[2:].tolist() == list(DATA[2:])
+work()  # a module that another thread was loading would stay locked in the child
+threads = [threading.Thread(target=go_on) for _ in range(3)]
+for thread in threads: thread.start()
 for _ in range(5): in_a_child(work)
 stop.set()
 for thread in threads: thread.join()

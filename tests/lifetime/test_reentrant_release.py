@@ -194,7 +194,8 @@ def test_a_collection_meets_every_way_a_view_is_made():
             view = lend.view(lender)
             kept += [view, lend.view(view), view[1:], view.T, view.copy(), view.buffer, view.buffer.view("uint8")]
             kept += [view.reshape(-1), lend.view(view, ndim=1), lend.view(view, copy=True), lend.view(view.buffer)]
-            kept += [view.__dlpack__(max_version=(1, 0)), counting.exchange_give(counting.exchange_take(view), lend.View)]
+            kept += [view.__dlpack__(max_version=(1, 0))]
+            kept += [counting.exchange_give(counting.exchange_take(view), lend.View)]
             gc.collect()
         kept.clear()
         gc.collect()

@@ -30,8 +30,8 @@ from support.lending import ITEMSIZES, Block, Layout, Lease, Thing, reachable, r
 
 NBYTES = 48
 STARTS = [
-    ("uint8", (48,)), ("uint8", (4, 3, 4)), ("int16", (24,)), ("int16", (4, 6)), ("int32", (2, 2, 3)), ("float64", (6,)),
-    ("float64", (2, 3, 1)),
+    ("uint8", (48,)), ("uint8", (4, 3, 4)), ("int16", (24,)), ("int16", (4, 6)), ("int32", (2, 2, 3)),
+    ("float64", (6,)), ("float64", (2, 3, 1)),
 ]  # fmt: skip
 FORMATS = {"uint8": "B", "int16": "h", "int32": "i", "float64": "d"}
 DLPACK_TYPES = {"uint8": (1, 8, 1), "int16": (0, 16, 1), "int32": (0, 32, 1), "float64": (2, 64, 1)}
@@ -56,12 +56,10 @@ PRODUCERS = {
 }
 
 which = st.integers(0, 999)  # of the things that a rule may take, modulo their number
+ends = st.none() | st.integers(-5, 5)
 some_index = st.lists(
-    st.integers(-4, 3)
-    | st.none()
-    | st.builds(slice, st.none() | st.integers(-5, 5), st.none() | st.integers(-5, 5), st.sampled_from([None, 1, 2, -1])),
-    min_size=1,
-    max_size=3,
+    st.integers(-4, 3) | st.none() | st.builds(slice, ends, ends, st.sampled_from([None, 1, 2, -1])),
+    min_size=1, max_size=3,
 )  # fmt: skip
 
 
@@ -168,7 +166,9 @@ class Lending(RuleBasedStateMachine):
     def take_from_a_consumer(self, which):
         thing = self.some(which, "memoryview", "array")
         if thing is not None:
-            self.take(thing.obj, thing.lease.block, thing.layout, thing.readonly, pins=[thing])
+            # lend holds a memoryview beside a memoryview, and a Py_buffer of anything else
+            pins = thing.pins if thing.kind == "memoryview" else [thing]
+            self.take(thing.obj, thing.lease.block, thing.layout, thing.readonly, pins=pins)
 
     @rule(which=which)
     def take_a_capsule_of_ours(self, which):
@@ -263,6 +263,7 @@ class Lending(RuleBasedStateMachine):
         thing = self.some(which, "view", "buffer")
         if thing is None:
             return
+        facts = {"pins": [thing], "on": thing, "counted": True}
         if taker == "a Py_buffer":
             if thing.readonly:
                 with pytest.raises(BufferError):
@@ -272,10 +273,13 @@ class Lending(RuleBasedStateMachine):
             kind, made = "memoryview", memoryview(thing.obj)
         else:
             # made of this very object or of another View of its lease, as lend.to likes
+            facts = {"pins": [thing.lease], "perhaps_on": thing, "counted": True}
             kind, made = "memoryview" if taker == "memoryview" else "array", lend.to(thing.obj, taker, copy=False)
-            self.keep(kind, made, thing, perhaps_on=thing, counted=True)
-            return
-        self.keep(kind, made, thing, pins=[thing], on=thing, counted=True)
+        if kind == "memoryview":
+            # what a memoryview has of the exporter outlives its release, if another memoryview was made of it
+            managed = Thing("managed buffer", None, thing.lease, thing.layout, thing.readonly, **facts)
+            facts = {"pins": [managed]}
+        self.keep(kind, made, thing, **facts)
 
     @precondition(lambda self: len(self.hand) < 14)
     @rule(which=which, how=st.sampled_from(["unversioned capsule", "capsule", "table"]), take=st.booleans())

@@ -207,7 +207,7 @@ def test_ctypes_checks_the_size_of_a_view():
 
 # -- Cython's typed memoryviews --------------------------------------------------------------------------------------
 
-SOURCE = '''
+SOURCE = """
 # cython: language_level=3
 def total(const double[:] x):
     return sum([x[i] for i in range(x.shape[0])])
@@ -242,7 +242,7 @@ cdef class Keeper:
     @property
     def exporter(self):
         return self.x.base
-'''
+"""
 
 
 @pytest.fixture(scope="module")

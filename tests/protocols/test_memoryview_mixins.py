@@ -1,12 +1,10 @@
-"""CPython's own tests of memoryview, run with memoryviews of what lend has lent, and lend's slices in place of theirs."""
+"""CPython's own tests of memoryview, run with memoryviews of what lend has lent, and with lend's slices."""
 
-import array
 import unittest
 
 import pytest
 
 import lend
-from lend.errors import LeaseLost
 
 # some distributions ship Python without its tests
 mixins = pytest.importorskip("test.test_memoryview", reason="this Python has no test package")
@@ -96,3 +94,11 @@ class TestArrayOfASliceOfASlice(unittest.TestCase, OfASliceOfASlice, mixins.Base
 
 class TestArraySlicedByMemoryview(unittest.TestCase, SlicedByMemoryview, mixins.BaseArrayMemoryTests):
     pass
+
+
+class TestOther(mixins.OtherTest):
+    """The rest, with memoryviews of Views wherever a test makes one."""
+
+    def setUp(self):
+        mixins.memoryview = lambda obj: memoryview(lend.view(obj))
+        self.addCleanup(delattr, mixins, "memoryview")

@@ -73,7 +73,7 @@ cdef class BufferOwner(Owner):
 
     def __dealloc__(self):
         if self.opened:
-            release_lease(&self.lease, self.exporter)
+            release_lease(&self.lease, self.held if self.exporter is None else self.exporter)
 
 
 @cython.final
@@ -119,7 +119,7 @@ cdef BufferOwner new_buffer_owner():
 cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept:
     """Tell an owner whose lease is filled what lent it: from here it releases. Nothing here can fail."""
     owner.held = producer
-    owner.exporter = exporter
+    owner.exporter = None if exporter is producer else exporter
     owner.opened = True
     remember_span(owner, record)
 

@@ -45,6 +45,7 @@ class Pixels:
     __slots__ = ("dtype", "image", "shape", "why", "word")
 
     readonly = True
+    alignment = 16  # of a bytes object
     door = "array interface"
 
     def __init__(self, image: "Any", typestr: str, shape: "tuple[int, ...]") -> None:

@@ -269,6 +269,10 @@ def _is_compact(facts: "Any") -> bool:
 def _alignment_reason(facts: "Any", rules: Rules) -> "Reason | None":
     if rules.alignment == 0:
         return None
+    if rules.alignment > facts.alignment_promised:
+        return Reason(
+            "alignment", f"{rules.name} needs {rules.alignment}-byte alignment, and the address is not known beforehand"
+        )
     if rules.alignment > 1 and facts.ptr % rules.alignment:
         here = facts.ptr % rules.alignment
         where = f"{here} mod {rules.alignment}"

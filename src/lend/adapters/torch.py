@@ -87,6 +87,7 @@ class Unresolved:
     __slots__ = ("dtype", "shape", "tensor", "why", "word")
 
     readonly = False
+    alignment = 64  # of what torch allocates
     door = "DLPack C exchange API"
 
     def __init__(self, tensor: "Any", word: str, why: str) -> None:

@@ -16,11 +16,14 @@ class Facts:
     ----------
     came : str
         What a message shows of it.
+    alignment_promised : int
+        Of memory that is still to be written: what its address will be a multiple of. Of memory that is there the
+        address itself tells.
     """
 
     __slots__ = (
-        "_came", "aligned", "c_contiguous", "device", "dtype", "f_contiguous", "itemsize", "nbytes", "ptr", "readonly",
-        "shape", "size", "strides", "untold", "view",
+        "_came", "aligned", "alignment_promised", "c_contiguous", "device", "dtype", "f_contiguous", "itemsize",
+        "nbytes", "ptr", "readonly", "shape", "size", "strides", "untold", "view",
     )  # fmt: skip
 
     view: "View | None"
@@ -37,6 +40,7 @@ class Facts:
     c_contiguous: bool
     f_contiguous: bool
     aligned: bool
+    alignment_promised: int
 
     @classmethod
     def of(cls, view: "View") -> "Facts":
@@ -44,6 +48,7 @@ class Facts:
         self = cls.__new__(cls)
         self.view = view
         self._came = None
+        self.alignment_promised = 1 << 62
         self.dtype = view.dtype
         self.device = view.device
         self.shape = view.shape
@@ -67,6 +72,7 @@ class Facts:
         self._came = f"{dtype}[{', '.join(map(str, shape))}] {came}"
         self.dtype = dtype
         self.device = Device("cpu")
+        self.alignment_promised = 64
         self.shape = shape
         self.itemsize = dtype.itemsize
         strides = []

@@ -79,6 +79,7 @@ class Draft:
                 pending = self.unresolved
                 self.facts = Facts.fresh(DType(pending.dtype), pending.shape, f"on cpu, lent by {refusals.name(obj)}")
                 self.facts.readonly = pending.readonly
+                self.facts.alignment_promised = pending.alignment
                 return
         try:
             self.facts = Facts.of(front.view(obj))
