@@ -85,7 +85,7 @@ def not_writable(view: "View", obj: "Any") -> LendError:
     if view.size > 1 and 0 in [stride for extent, stride in zip(view.shape, view.strides, strict=True) if extent > 1]:
         return refusals.overlapping(obj)
     return ReadOnlyMemory.build(
-        f"this {refusals.name(obj)} is read-only; a writable view was asked for",
+        f"this {refusals.name(obj)} object is read-only; a writable view was asked for",
         came=describe.came(view),
         remedy="lend.view(x, copy=True)",
     )

@@ -62,7 +62,7 @@ def producer_failed(obj: "Any", protocol: "Protocol", error: BaseException) -> L
 
 def read_only(obj: "Any", protocol: "Protocol") -> LendError:
     return ReadOnlyMemory.build(
-        f"this {name(obj)} is read-only; a writable view was asked for",
+        f"this {name(obj)} object is read-only; a writable view was asked for",
         came=f"{facts(obj)}, by {_the(protocol)}",
         remedy="lend.view(x) for a read-only view, or lend.view(x, copy=True) for memory of your own",
     )
