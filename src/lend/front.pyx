@@ -15,7 +15,7 @@ from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, WANT_ANY,
+    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, GATHERED, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, WANT_ANY,
     WANT_BYTES, WANT_WRITABLE, Record, clear_dims, copy_record, element_count, is_aligned,
     span_of,
 )
@@ -71,12 +71,20 @@ cdef inline Protocol known(object obj):
         slot = &slots[(<size_t> cls >> 6) % REMEMBERED]
         if slot.type == cls:
             return <Protocol> slot.protocol
-        protocol = takes.get(type(obj))
+        protocol = looked_up(type(obj))
         if protocol is not None:
             slot.type = cls
             slot.protocol = <PyObject*> protocol
         return <Protocol> protocol
-    return <Protocol> takes.get(type(obj))
+    return <Protocol> looked_up(type(obj))
+
+
+cdef object looked_up(cls):
+    """The protocol of a type in the dict; a type that cannot be hashed (its metaclass says so) is never in it."""
+    try:
+        return takes.get(cls)
+    except TypeError:
+        return None
 
 
 cdef object view_plain(object obj):
@@ -153,6 +161,8 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     """
     cdef View made
     cdef int want = WANT_ANY
+    if copy is not None and copy is not True and copy is not False:
+        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
     if writable and not copy:
         want = WANT_WRITABLE
     made = take(obj, want, copy is True)
@@ -193,10 +203,12 @@ def buffer(obj, *, copy=None, writable=None):
     <Buffer 4 bytes on cpu, read-only, lent by bytes>
     """
     cdef int want = WANT_BYTES
+    if copy is not None and copy is not True and copy is not False:
+        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
     if writable and not copy:
         want |= WANT_WRITABLE
     cdef View made = take(obj, want, copy is True)
-    if copy:
+    if copy and not made.record.flags & GATHERED:
         from lend.views import derived
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
@@ -443,9 +455,9 @@ cdef bint base_is_there(object producer, const Record* record) noexcept:
     cdef Py_ssize_t low, high
     cdef bint inside
     base = getattr(producer, "base", None)
-    if base is None or type(base) is not type(producer):
-        return True
-    if getattr(base, "base", None) is not None or get_buffer(base, &now, 0) < 0:
+    if base is None or getattr(base, "base", base) is base:
+        return True      # it owns its memory, or holds that of what is no array
+    if base.base is not None or get_buffer(base, &now, 0) < 0:
         PyErr_Clear()
         return False
     span_of(record, &low, &high)
@@ -481,7 +493,9 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
     cdef Protocol protocol
     cdef list tried = []
     if gather:
-        obj = doors.written_out(obj)
+        written = doors.written_out(obj)
+        if written is not obj:
+            obj, known_door = written, None
     for entry in doors.doors_of(obj, OWN):
         protocol = <Protocol?> entry.protocol
         if known_door is not None and protocol.name == known_door.name:
@@ -496,6 +510,7 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
                 return made
         if gather and protocol is BUFFER and doors.is_suboffsets(refusal):
             made.holder = take_gathered(obj, &made.record)
+            made.record.flags |= GATHERED
             track(made)
             doors.note_gathered(made)
             return made
@@ -521,7 +536,10 @@ cdef int remember(cls, Protocol protocol) except -1:
     memset(&slots[(<size_t> <PyObject*> cls >> 6) % REMEMBERED], 0, sizeof(Slot))
     if len(takes) >= REMEMBERED:
         forget()
-    takes[cls] = protocol
+    try:
+        takes[cls] = protocol
+    except TypeError:
+        pass    # not to be hashed: asked anew each time
     return 0
 
 
@@ -534,14 +552,14 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
     if device is not None:
         requirements.check_device(made, device)
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
-    if copy and not (type(made.holder) is MemoryOwner and type(obj) is not View and not reasons):
-        # (rows that were gathered are a copy already)
+    if copy and (reasons or not made.record.flags & GATHERED):
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS
                                    and not made.record.flags & C_CONTIGUOUS)
         from lend.views import derived
         made = derived.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64))
     elif reasons and not copy:
         raise requirements.copy_required(made, reasons)
+    made.record.flags &= ~GATHERED
     if writable is not None:
         if not writable:
             made.record.flags |= READONLY

@@ -2,6 +2,7 @@
 
 import gc
 import struct
+import sys
 import weakref
 
 import pytest
@@ -122,8 +123,10 @@ OLDER = {
     "a ctypes array": "(ctypes.c_int * 2)()",
     "a map": "mmap.mmap(-1, 64)",
     "an array": "array.array('d', [1.0])",
-    "BytesIO": "io.BytesIO(b'1234').getbuffer()",
 }
+if sys.version_info < (3, 12):
+    # From then on io.BytesIO does harm itself when it is cleared under an export: under memoryview's just as well.
+    OLDER["BytesIO"] = "io.BytesIO(b'1234').getbuffer()"
 
 
 @pytest.mark.parametrize("exporter", OLDER.values(), ids=OLDER)

@@ -94,7 +94,7 @@ class Copies:
         return f"<Copies: {self.count}, {self.bytes} bytes>"
 
 
-_lock = _thread.allocate_lock()
+_lock = _thread.RLock()  # a finalizer or a signal handler may copy, too, while this thread is counting
 _total = Copies()
 _running: "list[Copies]" = []
 

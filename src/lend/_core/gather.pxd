@@ -30,8 +30,12 @@ cdef extern from * nogil:
         for (Py_ssize_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step, (size_t)size);
     }
     /* a bool is one byte that is 0 or 1; whatever else a producer left there counts as true */
-    static void lend_gather_bools(char *to, const char *from, Py_ssize_t n, Py_ssize_t step) {
-        for (Py_ssize_t i = 0; i < n; i++) to[i] = from[i * step] != 0;
+    static void lend_gather_bools(char *to, const char *from, Py_ssize_t n, Py_ssize_t step, Py_ssize_t lanes) {
+        if (lanes == 1)
+            for (Py_ssize_t i = 0; i < n; i++) to[i] = from[i * step] != 0;
+        else
+            for (Py_ssize_t i = 0; i < n; i++)
+                for (Py_ssize_t k = 0; k < lanes; k++) to[i * lanes + k] = from[i * step + k] != 0;
     }
     static void lend_swap(char *at, Py_ssize_t bytes, Py_ssize_t unit) {
         for (char *end = at + bytes; at < end; at += unit)
@@ -39,7 +43,7 @@ cdef extern from * nogil:
     }
     """
     void gather_run "lend_gather_run"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step, Py_ssize_t size)
-    void gather_bools "lend_gather_bools"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step)
+    void gather_bools "lend_gather_bools"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step, Py_ssize_t lanes)
     void swap_bytes "lend_swap"(char* at, Py_ssize_t nbytes, Py_ssize_t unit)
 
 
@@ -75,7 +79,7 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
         dims = 1
     while True:
         if source.dtype.kind == KIND_BOOL:
-            gather_bools(to, here, extent[0] * source.dtype.param if step[0] == size else extent[0], step[0])
+            gather_bools(to, here, extent[0], step[0], source.dtype.param)
         else:
             gather_run(to, here, extent[0], step[0], size)
         to += extent[0] * size

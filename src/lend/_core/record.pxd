@@ -25,6 +25,7 @@ cdef enum:
     RELEASED = 128
     INLINE_TENSOR = 512  # the holder is the producer, the DLPack tensor's pointer lies in the View
     INLINE = 520         # either
+    GATHERED = 1024      # rows behind pointers, just copied into memory of lend's own
     UNBOUNDED = 256      # only a pointer is known: the extent of the memory cannot be checked
 
     # the request of a caller
@@ -180,6 +181,8 @@ cdef inline int check_layout(Record* record) noexcept nogil:
             if add_overflows(low if reach < 0 else high, reach, &low if reach < 0 else &high):
                 return LAYOUT_TOO_WIDE
     if empty:
+        # no element lies anywhere: the natural strides, so that no consumer stumbles over those that were said
+        row_major(record)
         record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
         return LAYOUT_OK
     if low < -FARTHEST or high > FARTHEST:

@@ -174,6 +174,9 @@ _BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "bfloat": BF
 
 def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     """The way that keeps the dtype."""
+    dtype = facts.dtype
+    if not dtype.is_native and dtype.bits > (128 if dtype.kind == "complex" else 64):
+        return NAMED  # NumPy reads no swapped long double in a buffer's format
     return _BY_KIND.get(facts.dtype.kind, ARRAY)
 
 
@@ -201,9 +204,9 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
     if facts.device.type not in HOST:
         raise refusals.not_host(view, None)
     rules = choose(facts, None, False)
-    refused = None if rules.refuse is None else rules.refuse(facts, rules)
-    if refused is not None:
-        raise refused
+    from lend.plan.planner import refuse_by
+
+    refuse_by(rules, facts)
     if copy:
         order = "F" if facts.f_contiguous and not facts.c_contiguous else "C"
         view = derived.copied(view, order, False, "__array__(copy=True)")

@@ -36,6 +36,20 @@ GATHERED = "gathered"  # its rows lie behind pointers
 RESOLVED = "resolved"  # its library has still to write its value out
 
 
+def refuse_by(rules: Rules, facts: Facts) -> None:
+    """Raise what the rules refuse of the memory.
+
+    The name of the error is dropped before it goes: a frame that refers to an error that refers to the frame would hold
+    the memory until the collector comes.
+    """
+    refused = None if rules.refuse is None else rules.refuse(facts, rules)
+    try:
+        if refused is not None:
+            raise refused
+    finally:
+        del refused
+
+
 class Draft:
     """A way that was found, not yet gone."""
 
@@ -98,9 +112,7 @@ class Draft:
         self.rules = rules
         facts = self.facts
         crossing = self._device_reason(device, copy)
-        refused = None if rules.refuse is None else rules.refuse(facts, rules)
-        if refused is not None:
-            raise refused
+        refuse_by(rules, facts)
         self.packing = None if rules.packs is None else rules.packs(facts)
         self.reasons = reasons_to_copy(facts, rules, alias_readonly)
         if crossing is not None:

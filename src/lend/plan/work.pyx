@@ -7,7 +7,7 @@ from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLManagedTensor, DLManagedT
 from lend._core.record cimport READONLY, UNTOLD, WANT_ANY, byte_count
 from lend.protocols cimport dlpack
 from lend.protocols.buffer cimport take_gathered
-from lend.views.view cimport View, derive
+from lend.views.view cimport View, blank, derive, track
 
 from lend._core import copies
 from lend.views import describe
@@ -15,8 +15,9 @@ from lend.views import describe
 
 def gathered(obj, str why):
     """A View of fresh memory with the rows of a buffer that has suboffsets, counted under `why`."""
-    cdef View made = View.__new__(View)
+    cdef View made = blank()
     made.holder = take_gathered(obj, &made.record)
+    track(made)
     copies.note(describe.facts(made), why, byte_count(&made.record))
     return made
 
@@ -39,7 +40,7 @@ def peek(capsule):
     cdef bint versioned = PyCapsule_IsValid(capsule, "dltensor_versioned")
     if not versioned and not PyCapsule_IsValid(capsule, "dltensor"):
         return None
-    view = View.__new__(View)
+    view = blank()
     ours = <DLManagedTensorVersioned*> malloc(sizeof(DLManagedTensorVersioned))
     if ours is NULL:
         raise MemoryError
@@ -56,6 +57,7 @@ def peek(capsule):
     ours.deleter = free_ours
     dlpack.read_managed(ours, None, &view.record, WANT_ANY)
     view.holder = dlpack.keep_managed(ours, None, &view.record, &view.lease)
+    track(view)
     if not versioned:
         view.record.flags |= READONLY | UNTOLD
     return view

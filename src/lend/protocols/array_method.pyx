@@ -12,6 +12,8 @@ from lend._core.owners cimport Protocol, taken_by
 from lend._core.record cimport Record, clear_dims
 from lend.protocols cimport array_interface, buffer
 
+from lend.protocols.dlpack import announced_device
+
 ARRAY_METHOD = taken_by(Protocol(
     name="array method", dunder="__array__", devices=(1, 3, 11, 13), readonly=True,
     spec="https://numpy.org/doc/stable/user/basics.interoperability.html#the-array-method",
@@ -63,12 +65,16 @@ cdef str unasked(object obj):
     """Why `__array__` of obj is not even called; None when it is."""
     cdef object cls = type(obj)
     if hasattr(cls, "__dlpack_device__"):
-        if int(obj.__dlpack_device__()[0]) not in ARRAY_METHOD.devices:
+        if announced_device(obj) not in ARRAY_METHOD.devices:
             return "its memory is on a device, and would be copied to the host"
     elif hasattr(obj, "__cuda_array_interface__") or hasattr(obj, "__sycl_usm_array_interface__"):
         return "its memory is on a device, and would be copied to the host"
     if hasattr(cls, "__dataframe__") or (hasattr(cls, "__arrow_c_stream__") and hasattr(cls, "columns")):
         return "it is a table, whose columns lie apart: take them one by one, lend.view(x[name])"
+    for place, word in (("type", "tz"), ("dtype", "tz"), ("dtype", "time_zone")):
+        # pyarrow, pandas, polars: their arrays of NumPy's are the same numbers without the zone
+        if getattr(getattr(obj, place, None), word, None) is not None:
+            return "its values have a time zone, which an array of NumPy's would lose"
     return None
 
 

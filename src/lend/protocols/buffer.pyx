@@ -59,7 +59,7 @@ from lend._core.record cimport (
     shape_of,
     strides_of,
 )
-from lend.dtypes.code cimport KIND_OPAQUE, code_itemsize, make_code
+from lend.dtypes.code cimport KIND_DATETIME, KIND_OPAQUE, KIND_TIMEDELTA, Code, code_itemsize, make_code
 from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
 from lend.dtypes.typestr cimport code_from_typestr
 
@@ -74,6 +74,9 @@ def buffer_offered(obj):
     """The record when obj has the buffer slot."""
     return BUFFER if PyObject_CheckBuffer(obj) else None
 
+
+# where the bytes of an empty record are said to lie
+cdef long double[4] NOWHERE
 
 BUFFER = taken_by(Protocol(
     name="buffer protocol", dunder="__buffer__", devices=(1, 3, 11, 13), readonly=True,
@@ -138,12 +141,20 @@ cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, 
     Its array interface cannot be used, it points into an array that is gone.
     """
     cdef bytes typestr = obj.dtype.str.encode()
-    cdef object holder = take(obj, record, lease, want, data)
-    code_from_typestr(typestr, len(typestr), &record.dtype)
-    record.itemsize = <unsigned int> code_itemsize(record.dtype)
+    cdef BufferOwner owner = new_buffer_owner()
+    cdef Code code
+    acquire(obj, record, &owner.lease, want)
+    exporter = exporter_of(&owner.lease)
+    settle_lease(owner, obj, exporter, record)
+    if (not code_from_typestr(typestr, len(typestr), &code) or code_itemsize(code) != owner.lease.len
+            or (code.kind != KIND_DATETIME and code.kind != KIND_TIMEDELTA)):
+        clear_dims(record)
+        refuse("no_door", obj)
+    record.dtype = code
+    record.itemsize = <unsigned int> code_itemsize(code)
     clear_dims(record)
     record.flags |= READONLY | C_CONTIGUOUS | F_CONTIGUOUS
-    return holder
+    return owner
 
 
 cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except -1:
@@ -283,7 +294,8 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
             format[length] = 0
             out.internal = format
         out.format = format
-    out.buf = record.data
+    # an empty tensor has no address, and a consumer may look at it all the same (pyarrow ends the process)
+    out.buf = record.data if record.data is not NULL else <char*> &NOWHERE
     out.len = byte_count(record)
     out.itemsize = record.itemsize
     out.readonly = record.flags & READONLY

@@ -129,7 +129,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         capsule = ask_again(obj, error)
     if not PyCapsule_CheckExact(capsule):
         refuse("bad_answer", obj, ("__dlpack__()", "a DLPack capsule", capsule))
-    if (PyCapsule_IsValid(capsule, UNVERSIONED) and hasattr(obj, "__array_interface__")):
+    if PyCapsule_IsValid(capsule, UNVERSIONED) and hasattr(type(obj), "__array_interface__"):
         # the array interface can say "read-only"; an unversioned capsule cannot (the capsule frees its tensor itself)
         refuse("unversioned_dropped", obj)
     return take_named(capsule, obj, record, want, announced)
@@ -328,9 +328,11 @@ cdef object ask_device(object obj):
     try:
         # unpacked, not indexed: bounds checks are off in compiled files
         kind, _ = pair
-        return int(kind)
-    except (TypeError, ValueError):
-        refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
+        if 0 < kind.__index__() < 1 << 31:
+            return kind.__index__()
+    except (TypeError, ValueError, AttributeError):
+        pass
+    refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
 
 
 def announced_device(obj):

@@ -92,7 +92,7 @@ def bad_buffer(
             f"cannot read the buffer format {format!r} of {name(obj)} as one dtype of {itemsize} bytes",
             came=came,
             tried=f"{protocol.name} -> format",
-            remedy="lend.view(memoryview(x).cast('B')) for its bytes",
+            remedy=None if "O" in (format or "") else "lend.buffer(x) for its bytes",
         )
     if field == "suboffsets":
         return UnsupportedLayout.build(
@@ -233,7 +233,7 @@ def not_host(shown: "Any", protocol: "Protocol | None") -> LendError:
     return NotHostAccessible.build(
         f"{asked} needs host memory; this {type(shown).__name__} is on {shown.device}",
         came=facts(shown),
-        remedy='v.to(device="cpu") copies, and is counted; or hand it on by DLPack',
+        remedy="hand it on by DLPack, or move it with the library that made it: lend does not copy between devices yet",
     )
 
 
@@ -260,7 +260,7 @@ def dtype_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
         f"{getattr(dtype, 'unit', None)}), or the array interface, which carries the unit",
         "bfloat": 'v.reinterpret("uint16"), or DLPack, which has bfloat16',
     }
-    remedy = remedies.get(dtype.kind, f'v.reinterpret("opaque[{dtype.itemsize}]") or bytes: v.buffer')
+    remedy = remedies.get(dtype.kind, "its bytes: v.buffer, or lend.buffer(x)")
     if dtype.byteorder is not None and not dtype.is_native:
         remedy = "lend.view(x, dtype=v.dtype.newbyteorder('native'), copy=True), or the buffer protocol (byte order)"
         fact = f"{_the(protocol)} has no word for the byte order of the dtype {dtype}"
@@ -327,6 +327,10 @@ def too_precise() -> LendError:
         "a long double value does not fit a Python float without loss",
         remedy='lend.to(v, "numpy"), which keeps long double',
     )
+
+
+def too_many_dimensions(shown: "Any", got: int, most: int) -> LendError:
+    return UnsupportedLayout.build(f"{got} dimensions were asked for; lend has {most} at most", came=facts(shown))
 
 
 def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:

@@ -12,7 +12,7 @@ from lend.dtypes.dtype cimport code_of, dtype_from_code
 from lend.protocols cimport array_interface, buffer, dlpack
 from lend.views.checks cimport alignment_of, alive, readable
 from lend.views.pointers cimport fill_from_pointer
-from lend.views.view cimport ExchangeTable, View, call_hook, derived, owner_of, view_of
+from lend.views.view cimport ExchangeTable, View, blank, call_hook, derived, hold, track, view_of
 
 from lend.device import Device
 
@@ -51,6 +51,9 @@ cdef class Buffer:
 
     __dlpack_c_exchange_api__ = ExchangeTable()
 
+    def __cinit__(self):
+        self.record.flags = RELEASED
+
     def __init__(self):
         raise TypeError("Buffer is made by lend.buffer(x), or by Buffer.from_pointer for memory of your own")
 
@@ -84,7 +87,7 @@ cdef class Buffer:
         b'abcd'
         """
         cdef Buffer made = Buffer.__new__(Buffer)
-        if not isinstance(nbytes, int):
+        if not hasattr(nbytes, "__index__"):
             raise TypeError(f"nbytes is a number of bytes (int), not {type(nbytes).__name__}")
         fill_from_pointer(&made.record, ptr, (nbytes,), "uint8", owner, None, device, readonly)
         made.holder = own_object(owner, &made.record)
@@ -161,7 +164,7 @@ cdef class Buffer:
             When the layout leaves the Buffer.
         """
         from lend.protocols import refusals
-        cdef View made = View.__new__(View)
+        cdef View made = blank()
         cdef Code code
         cdef Py_ssize_t low, high, here
         cdef Py_ssize_t room
@@ -181,8 +184,8 @@ cdef class Buffer:
             if here == 0 or (room - offset) % here:
                 raise refusals.not_divisible(self, room - offset, dtype_from_code(code))
             shape = ((room - offset) // here,)
-        fill_from_pointer(&made.record, <size_t> record.data + offset if room else 64,
-                          (shape,) if isinstance(shape, int) else tuple(shape), dtype_from_code(code), owner, strides,
+        fill_from_pointer(&made.record, <size_t> record.data + offset if room and not record.flags & HANDLE else 64,
+                          (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner, strides,
                           (record.device_type, record.device_id), True)
         span_of(&made.record, &low, &high)
         if high > low and (offset + low < 0 or offset + high > room):
@@ -191,6 +194,7 @@ cdef class Buffer:
         made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
         check_layout(&made.record)
         made.holder = owner
+        track(made)
         return made
 
     def __len__(self):
@@ -225,8 +229,14 @@ cdef class Buffer:
     def __bytes__(self):
         return self.tobytes()
 
+    def __contains__(self, value):
+        raise TypeError("a Buffer does not compare bytes: use bytes(b)")
+
     def __copy__(self):
         return self[:]
+
+    def __deepcopy__(self, memo):
+        return derived().copied(view_of(self.holder, &self.record), "C", False, "copy.deepcopy").buffer
 
     def to(self, target=None, **options):
         """Hand the bytes to a library, class or callable: `lend.to(self, target, ...)`."""
@@ -349,4 +359,7 @@ def buffer_of(View view):
     >>> buffer_of(lend.view(b"abcd")).nbytes
     4
     """
-    return span_buffer(owner_of(view), &view.record)
+    # a hold and a copy of the facts: making a Buffer may run the collector, and that a release
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    return span_buffer(owner, &record)

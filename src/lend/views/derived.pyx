@@ -14,7 +14,7 @@ from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
 from lend.views.pointers cimport fill_from_pointer
-from lend.views.view cimport View, hold, view_of
+from lend.views.view cimport View, blank, hold, track, view_of
 
 from lend._core import copies
 from lend.device import Device
@@ -25,10 +25,11 @@ CPU = Device("cpu")
 
 def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
     """Memory that a caller describes in words; see `View.from_pointer`."""
-    cdef View view = View.__new__(View)
-    fill_from_pointer(&view.record, ptr, (shape,) if isinstance(shape, int) else tuple(shape), dtype, owner, strides,
+    cdef View view = blank()
+    fill_from_pointer(&view.record, ptr, (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype, owner, strides,
                       device, readonly)
     view.holder = own_object(owner, &view.record)
+    track(view)
     return view
 
 
@@ -94,7 +95,7 @@ def transposed(View view):
 def reshaped(View view, tuple shape):
     """Another shape over the same elements, without a copy."""
     alive(&view.record, view)
-    if len(shape) == 1 and not isinstance(shape[0], int):
+    if len(shape) == 1 and not hasattr(shape[0], "__index__"):
         shape = tuple(shape[0])
     extents, strides = reshaping.plan(view, shape)
     return with_layout(view, 0, extents, strides, view.record.dtype)
@@ -148,7 +149,7 @@ def copied(View view, order, bint swap, str why, Py_ssize_t alignment=64):
 
 
 cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=64):
-    cdef View made = View.__new__(View)
+    cdef View made = blank()
     cdef Record source
     cdef Owner _held = hold(view, &source)
     cdef MemoryOwner memory
@@ -175,6 +176,7 @@ cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t ali
     with nogil:
         gather(memory.address, &source, fortran, swap)
     made.holder = memory
+    track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
 
@@ -224,13 +226,16 @@ cdef bint checked_order(order) except -1:
 
 cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code):
     """Another View of the same owner, with a layout that was worked out to lie inside this one."""
-    cdef View other = View.__new__(View)
+    cdef View other = blank()
     cdef Owner owner = hold(view, &other.record)
     cdef int i
     other.record.ndim = 0
     other.record.exports = 0
     other.record.flags = other.record.flags & ~(INLINE | RELEASED)
-    if len(extents) > MAX_DIMS or not set_ndim(&other.record, len(extents)):
+    if len(extents) > MAX_DIMS:
+        from lend.protocols import refusals
+        raise refusals.too_many_dimensions(view, len(extents), MAX_DIMS)
+    if not set_ndim(&other.record, len(extents)):
         raise MemoryError
     for i in range(len(extents)):
         shape_of(&other.record)[i] = extents[i]
@@ -240,6 +245,7 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
     other.record.itemsize = <unsigned int> code_itemsize(code)
     check_layout(&other.record)
     other.holder = owner
+    track(other)
     return other
 
 

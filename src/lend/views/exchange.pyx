@@ -21,7 +21,7 @@ from lend.dtypes.dlpack_type cimport code_from_dlpack
 from lend.protocols cimport dlpack
 from lend.views.buffers cimport Buffer
 from lend.views.checks cimport alive
-from lend.views.view cimport View, owner_of
+from lend.views.view cimport View, blank, owner_of, track
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object kind, object value)
@@ -54,9 +54,10 @@ cdef int to_object(DLManagedTensorVersioned* managed, void** out) noexcept:
     """Take a tensor over into a View; the tensor is ours from the call on."""
     cdef View view
     try:
-        view = View.__new__(View)
+        view = blank()
         dlpack.read_managed(managed, None, &view.record, WANT_ANY)
         view.holder = dlpack.keep_managed(managed, None, &view.record, &view.lease)
+        track(view)
         Py_INCREF(view)
         out[0] = <void*> view
         return 0
@@ -71,7 +72,7 @@ cdef int allocate_like(DLTensor* prototype, DLManagedTensorVersioned** out, void
     cdef MemoryOwner memory
     cdef bytes text
     try:
-        view = View.__new__(View)
+        view = blank()
         fill_like(&view.record, prototype)
         memory = allocate(byte_count(&view.record))
         view.record.data = memory.address

@@ -43,9 +43,10 @@ cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extent
         else:
             if isinstance(entry, bool) or not hasattr(entry, "__index__"):
                 raise TypeError(f"an index is an integer, slice, Ellipsis or None, not {type(entry).__name__}")
-            i = entry.__index__()
-            if i < -shape[dim] or i >= shape[dim]:
-                raise IndexError(f"index {i} is out of bounds for dimension {dim} of extent {shape[dim]}")
+            position = entry.__index__()
+            if position < -shape[dim] or position >= shape[dim]:
+                raise IndexError(f"index {position} is out of bounds for dimension {dim} of extent {shape[dim]}")
+            i = position
             offset += (i + shape[dim] if i < 0 else i) * strides[dim]
             dim += 1
     return offset

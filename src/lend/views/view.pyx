@@ -175,6 +175,10 @@ cdef class View:
 
     __dlpack_c_exchange_api__ = ExchangeTable()
 
+    def __cinit__(self):
+        # what View.__new__ makes holds nothing; lend makes its own by blank()
+        self.record.flags = RELEASED
+
     def __init__(self):
         raise TypeError("View is made by lend.view(x), or by View.from_pointer for memory of your own")
 
@@ -346,6 +350,9 @@ cdef class View:
     def __getitem__(self, index):
         """Basic indexing: integers, slices, Ellipsis, None and tuples of them; always zero-copy."""
         return derived().indexed(self, index)
+
+    def __contains__(self, value):
+        raise TypeError("a View does not compare values: use v.tolist(), or the library of your choice")
 
     def __iter__(self):
         alive(&self.record, self)
@@ -536,6 +543,7 @@ cdef Owner owner_of(View view):
     cdef DLPackOwner tensor_owner = None
     cdef Owner owner
     if not view.record.flags & INLINE:
+        alive(&view.record, view)
         return <Owner> view.holder
     # allocating may run the collector, and with it anything: look again before moving
     if view.record.flags & INLINE_LEASE:
@@ -552,6 +560,9 @@ cdef Owner owner_of(View view):
             owner.open_exports = view.record.exports
             view.holder = owner
             view.record.flags &= ~INLINE
+    if view.holder is None:
+        # released in between: allocating may have run the collector, and that a finalizer
+        alive(&view.record, view)
     return <Owner> view.holder
 
 
