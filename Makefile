@@ -23,7 +23,7 @@ SOURCES := $(shell find src -not -path '*__pycache__*') meson.build pyproject.to
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test test-all bench lint format dist check-freethreading clean
+.PHONY: help demo test test-slow test-all bench lint format dist check-freethreading clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' Makefile
@@ -38,7 +38,10 @@ demo: ## install lend from source into a fresh environment and run demo/demo.py 
 	$(DEMO_VENV)/bin/python demo/demo.py
 
 test: $(TEST_VENV)/lend.stamp ## install lend from source and run the tests (PYTEST_ARGS="-k name -x")
-	$(TEST_VENV)/bin/python -m pytest $(PYTEST_ARGS)
+	$(TEST_VENV)/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-slow: $(TEST_VENV)/lend.stamp ## run the tests that take long: threads, long runs of the state machine
+	$(TEST_VENV)/bin/python -m pytest -m slow $(PYTEST_ARGS)
 
 test-all: ## run the tests under every CPython >= 3.11 found on this machine, free-threaded ones too
 	@failed=; found=$$($(PYTHON) tools/interpreters.py) || exit 1; \
