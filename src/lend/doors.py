@@ -144,16 +144,27 @@ def all_closed(obj: "Any", tried: "Iterable[tuple[Protocol, LendError]]") -> Len
             remedy=_remedy(obj),
         )
     telling = max((refusal for _, refusal in tried), key=_how_telling)
-    if len(tried) == 1:
+    if len(tried) == 1 and (telling.remedy is not None or _column_remedy(obj) is None):
         return telling
     refusal = type(telling).build(
         telling.fact or str(telling),
         came=telling.came or name(obj),
         tried=[f"{door.name} -> {_said(error)}" for door, error in tried],
-        remedy=telling.remedy,
+        remedy=telling.remedy or _column_remedy(obj),
     )
     refusal.__cause__ = telling.__cause__
     return refusal
+
+
+def _column_remedy(obj: "Any") -> "str | None":
+    """What to do with a column of Arrow's, whose nulls, bits and strings no array protocol carries."""
+    cls = type(obj)
+    if not hasattr(cls, "__arrow_c_array__") and not hasattr(cls, "__arrow_c_stream__"):
+        return None
+    return (
+        "nulls, bit-packed bools and strings are for columns, which are not built yet; until then let its library make "
+        "an array of it: fill_null(...), combine_chunks(), to_numpy(zero_copy_only=False)"
+    )
 
 
 def _how_telling(refusal: LendError) -> int:
@@ -184,7 +195,7 @@ def _remedy(obj: "Any") -> str:
     if isinstance(obj, (bool, int, float, complex)):
         return "an array of one element: array.array('d', [x])"
     if isinstance(obj, (list, tuple)):
-        return "an array of its values: array.array('d', x), numpy.asarray(x)"
+        return "an array of its values, such as numpy.asarray(x)"
     if hasattr(type(obj), "__arrow_c_stream__") or hasattr(type(obj), "__dataframe__"):
         return "one column of it as an array, such as x[name].to_numpy()"
     return "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"

@@ -42,7 +42,7 @@ def test_without_ml_dtypes_both_ways_out_are_named(monkeypatch):
     assert not is_installed("ml_dtypes")
     for function in (lend.to, lend.explain):
         with pytest.raises(
-            UnsupportedType, match=r'(?s)not installed.*install ml_dtypes, or v\.reinterpret\("uint16"\)'
+            UnsupportedType, match=r'(?s)not installed.*install ml_dtypes, or lend\.view\(x\)\.reinterpret\("uint16"\)'
         ):
             function(view, "numpy")
 

@@ -26,7 +26,7 @@ import lend
 from lend.errors import LeaseLost, LendError, UnsupportedLayout
 from support import counting
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
-from support.lending import ITEMSIZES, Block, Layout, Lease, Thing, reachable, row_major
+from support.lending import ITEMSIZES, Block, Layout, Lease, Thing, grows, on_a_thread, reachable, row_major
 
 NBYTES = 48
 STARTS = [
@@ -61,28 +61,6 @@ some_index = st.lists(
     st.integers(-4, 3) | st.none() | st.builds(slice, ends, ends, st.sampled_from([None, 1, 2, -1])),
     min_size=1, max_size=3,
 )  # fmt: skip
-
-
-def on_a_thread(work):
-    """Run `work` on another thread; give or raise what it gave or raised."""
-    answer = []
-
-    def run():
-        try:
-            answer.append((True, work()))
-        except BaseException as error:
-            answer.append((False, error))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    went_well, value = answer.pop()
-    try:
-        if not went_well:
-            raise value
-        return value
-    finally:
-        del value  # an error in a local name of its own traceback is a cycle, which would keep `work` alive
 
 
 class Lending(RuleBasedStateMachine):
@@ -258,28 +236,44 @@ class Lending(RuleBasedStateMachine):
     # -- handing out --
 
     @precondition(lambda self: len(self.hand) < 14)
-    @rule(which=which, taker=st.sampled_from(["a Py_buffer", *TAKERS]), direct=st.booleans())
-    def hand_out_a_buffer(self, which, taker, direct):
+    @rule(which=which)
+    def hand_out_a_py_buffer(self, which):
         thing = self.some(which, "view", "buffer")
         if thing is None:
             return
-        facts = {"pins": [thing], "on": thing, "counted": True}
-        if taker == "a Py_buffer":
-            if thing.readonly:
-                with pytest.raises(BufferError):
-                    counting.hold(thing.obj, counting.FULL)
-            kind, made = "hold", counting.hold(thing.obj, counting.FULL_RO if thing.readonly else counting.FULL)
-        elif direct:
-            kind, made = "memoryview", memoryview(thing.obj)
+        if thing.readonly:
+            with pytest.raises(BufferError):
+                counting.hold(thing.obj, counting.FULL)
+        held = counting.hold(thing.obj, counting.FULL_RO if thing.readonly else counting.FULL)
+        self.keep("hold", held, thing, pins=[thing], on=thing, counted=True)
+
+    @precondition(lambda self: len(self.hand) < 14)
+    @rule(which=which)
+    def hand_out_a_memoryview(self, which):
+        thing = self.some(which, "view", "buffer")
+        if thing is not None:
+            made = memoryview(thing.obj)
+            assert made.obj is thing.obj
+            self.keep_memoryview(made, thing, pins=[thing], on=thing)
+
+    @precondition(lambda self: len(self.hand) < 14)
+    @rule(which=which, taker=st.sampled_from(TAKERS))
+    def hand_over(self, which, taker):
+        thing = self.some(which, "view", "buffer")
+        if thing is None:
+            return
+        made = lend.to(thing.obj, taker, copy=False)
+        # made of this very object or of another View of its lease, as lend.to likes
+        facts = {"pins": [thing.lease], "perhaps_on": thing}
+        if taker == "memoryview":
+            self.keep_memoryview(made, thing, **facts)
         else:
-            # made of this very object or of another View of its lease, as lend.to likes
-            facts = {"pins": [thing.lease], "perhaps_on": thing, "counted": True}
-            kind, made = "memoryview" if taker == "memoryview" else "array", lend.to(thing.obj, taker, copy=False)
-        if kind == "memoryview":
-            # what a memoryview has of the exporter outlives its release, if another memoryview was made of it
-            managed = Thing("managed buffer", None, thing.lease, thing.layout, thing.readonly, **facts)
-            facts = {"pins": [managed]}
-        self.keep(kind, made, thing, **facts)
+            self.keep("array", made, thing, counted=True, **facts)
+
+    def keep_memoryview(self, made, thing, **facts):
+        # what a memoryview has of the exporter outlives its release, if another memoryview was made of it
+        managed = Thing("managed buffer", None, thing.lease, thing.layout, thing.readonly, counted=True, **facts)
+        self.keep("memoryview", made, thing, pins=[managed])
 
     @precondition(lambda self: len(self.hand) < 14)
     @rule(which=which, how=st.sampled_from(["unversioned capsule", "capsule", "table"]), take=st.booleans())
@@ -318,8 +312,8 @@ class Lending(RuleBasedStateMachine):
         if thing.layout.size:
             assert said["data"][0] == thing.lease.block.address + thing.layout.offset
 
-    @rule(which=which)
-    def ask_for_the_owner(self, which):
+    @rule(which=which, keep=st.booleans())
+    def ask_for_the_owner(self, which, keep):
         thing = self.some(which, "view", "buffer")
         if thing is None:
             return
@@ -329,7 +323,7 @@ class Lending(RuleBasedStateMachine):
         assert thing.obj.owner.exports == counted
         if thing.lease.producer is not None and not isinstance(thing.lease.producer, CountingDLPack):
             assert thing.obj.owner.producer is thing.lease.producer
-        if len(self.hand) < 14:
+        if keep and len(self.hand) < 14:
             self.keep("owner", thing.obj.owner, thing)
 
     @rule(which=which, value=st.integers(0, 255))
@@ -471,16 +465,6 @@ READONLY = {
     "hold": lambda held: held.fields["readonly"],
     "tensor": is_readonly_tensor,
 }
-
-
-def grows(block):
-    """Whether a bytearray may be resized: exactly while nothing of it is lent."""
-    try:
-        block.append(0)
-    except BufferError:
-        return False
-    block.pop()
-    return True
 
 
 QUIET = {

@@ -117,3 +117,21 @@ def test_more_dimensions_than_there_are_is_a_refusal():
         view.reshape((1,) * 65)
     with pytest.raises(IndexError):
         view[2**100]
+
+
+def test_a_function_of_torchs_gets_no_read_only_memory_unsigned():
+    torch = pytest.importorskip("torch")
+    source = bytes(range(8))
+    for take in (torch.from_dlpack, torch.as_tensor):
+        tensor = lend.to(source, take)
+        tensor[0] = 99
+        assert source[0] == 0
+        with pytest.raises(LendError, match="read-only"):
+            lend.to(source, take, copy=False)
+    assert lend.explain(source, torch.from_dlpack).bytes_copied is None
+    assert lend.explain(source, torch.from_dlpack).steps[1].nbytes == 8
+
+
+def test_any_other_function_is_said_to_get_read_only_memory():
+    notes = lend.explain(b"1234", lambda view: view).notes
+    assert any("read-only" in note for note in notes)

@@ -5,6 +5,7 @@ that another one keeps alive: a View, a memoryview, a capsule, a tensor. `pins` 
 what can be reached from the things in hand is alive, nothing else is.
 """
 
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,3 +157,35 @@ def reachable(things):
             found[id(node)] = node
             waiting += node.pins
     return list(found.values())
+
+
+def on_a_thread(work):
+    """Run `work` on another thread; give or raise what it gave or raised."""
+    answer = []
+
+    def run():
+        try:
+            answer.append((True, work()))
+        except BaseException as error:
+            answer.append((False, error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    went_well, value = answer.pop()
+    try:
+        if not went_well:
+            raise value
+        return value
+    finally:
+        del value  # an error in a local name of its own traceback is a cycle, which would keep `work` alive
+
+
+def grows(block):
+    """Whether a bytearray may be resized: exactly while nothing of it is lent."""
+    try:
+        block.append(0)
+    except BufferError:
+        return False
+    block.pop()
+    return True

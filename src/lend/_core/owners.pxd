@@ -15,7 +15,6 @@ cdef class Owner:
 cdef class BufferOwner(Owner):
     cdef Py_buffer lease         # its obj lies in `exporter`, where the garbage collector sees it
     cdef object exporter         # None when it is the producer itself
-    cdef bint opened             # the lease is open; else `exporter` is a memoryview that holds it
 
 cdef class DLPackOwner(Owner):
     cdef void* managed           # DLManagedTensor or DLManagedTensorVersioned

@@ -18,6 +18,7 @@ cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
 
 cdef enum:
+    BESIDE = -1          # item size of a lease that is held by a memoryview beside it
     ALIGNMENT = 64       # of memory that lend allocates: a cache line, what jax asks for, what Arrow recommends
 
 
@@ -72,7 +73,8 @@ cdef class BufferOwner(Owner):
     kind = "buffer"
 
     def __dealloc__(self):
-        if self.opened:
+        # nothing was opened yet, or `exporter` is a memoryview that holds the lease
+        if (self.held is not None or self.exporter is not None) and self.lease.itemsize != BESIDE:
             release_lease(&self.lease, self.held if self.exporter is None else self.exporter)
 
 
@@ -120,7 +122,6 @@ cdef void settle_lease(BufferOwner owner, object producer, object exporter, cons
     """Tell an owner whose lease is filled what lent it: from here it releases. Nothing here can fail."""
     owner.held = producer
     owner.exporter = None if exporter is producer else exporter
-    owner.opened = True
     remember_span(owner, record)
 
 

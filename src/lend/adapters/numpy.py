@@ -144,7 +144,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
             return UnsupportedType.build(
                 "NumPy has no bfloat16 of its own, and ml_dtypes, which adds it, is not installed",
                 came=facts.came,
-                remedy='install ml_dtypes, or v.reinterpret("uint16"): the same bits',
+                remedy='install ml_dtypes, or lend.view(x).reinterpret("uint16"): the same bits',
             )
         return None
     if (

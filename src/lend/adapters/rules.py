@@ -187,23 +187,23 @@ def way_out(dtype: "DType", form: str) -> str:
     """What to do with a dtype that a target lacks: the same bytes under a dtype that it has, or another road."""
     kind = dtype.kind
     if dtype.lanes > 1:
-        return f'v.reinterpret("{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
+        return f'lend.view(x).reinterpret("{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
     if kind in ("datetime", "timedelta"):
         many = "" if dtype.multiplier == 1 else f"{dtype.multiplier} "
-        return f'v.reinterpret("int64"): whole numbers, whose unit is {many}{dtype.unit}'
+        return f'lend.view(x).reinterpret("int64"): whole numbers, whose unit is {many}{dtype.unit}'
     if kind == "opaque":
-        return 'v.reinterpret("uint8"), which makes bytes of it'
+        return 'lend.view(x).reinterpret("uint8"), which makes bytes of it'
     if kind == "bfloat":
-        return 'v.reinterpret("uint16"): the same bits'
+        return 'lend.view(x).reinterpret("uint16"): the same bits'
     if kind == "handle":
-        return 'v.reinterpret("uint64")'
+        return 'lend.view(x).reinterpret("uint64")'
     if kind == "float" and dtype.bits > 64:
         return f'convert it first: lend.to(x, "numpy").astype("float64"), then to {form}'
     if kind == "complex" and dtype.bits > 128:
         return f'convert it first: lend.to(x, "numpy").astype("complex128"), then to {form}'
     if kind == "complex":
-        return f'v.reinterpret("float{dtype.bits // 2}"): real and imaginary parts in turn'
-    return f'v.reinterpret("opaque[{dtype.itemsize}]"), or lend.to(x, "numpy")'
+        return f'lend.view(x).reinterpret("float{dtype.bits // 2}"): real and imaginary parts in turn'
+    return f'lend.view(x).reinterpret("opaque[{dtype.itemsize}]"), or lend.to(x, "numpy")'
 
 
 def only(names: "frozenset[str]") -> "Callable[[Any, Rules], UnsupportedType | None]":

@@ -286,6 +286,8 @@ class Draft:
             notes.append("writability unknown (unversioned capsule): taken as read-only")
         if self.signed:
             notes.append(f"alias_readonly: you promise not to write through the {rules.form} to this read-only memory")
+        if rules.unknown and shared and facts.readonly and not self.signed:
+            notes.append(f"read-only: every protocol says so to {rules.form}, which must respect it")
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
         if shared and self.source == PLAIN and facts.view is not None and facts.nbytes:
@@ -316,8 +318,8 @@ def draw(
     if nulls is not None:
         raise UnsupportedType.build(
             f"nulls={nulls!r:.60} says what becomes of the nulls of a column, and {refusals.name(obj)} is handed on as "
-            "an array, which has none",
-            remedy="nulls=None",
+            "an array: columns are not built yet",
+            remedy="fill the nulls with the library that made it, and leave nulls= out",
         )
     draft = Draft(obj, type(obj) is Buffer)
     draft.look(taken)

@@ -2,7 +2,7 @@
 
 import sys
 
-from lend.adapters.rules import ANY, EVERY_DEVICE, Library, Rules
+from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, Library, Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,9 +49,13 @@ class Target:
             return self.library.choose(facts, self.form, whole)
         if self.call is not None:
             name = _name_of(self.call)
+            top = getattr(self.call, "__module__", None)
+            own = _TOPS.get(top.partition(".")[0]) if isinstance(top, str) and top != "builtins" else None
+            # torch.from_dlpack writes through read-only memory just as a torch.Tensor of ours would
+            readonly = KEPT if own is None else library(own).choose(facts, None, whole).readonly
             return Rules(
                 name, name, "call", lambda _: self.call, devices=EVERY_DEVICE, layout=ANY,
-                swapped=True, unknown=True,
+                swapped=True, readonly=readonly, unknown=True,
             )  # fmt: skip
         return OURSELVES
 

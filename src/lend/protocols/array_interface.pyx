@@ -285,7 +285,6 @@ cdef object take_bytes(object obj, object place, object offset, Record* record, 
         refuse_producer(obj, ARRAY_INTERFACE, error)
     # from here on the owner gives it back, whatever happens
     owner.exporter = exporter_of(&owner.lease)
-    owner.opened = True
     room = owner.lease.len
     if room < 0 or (room and owner.lease.buf is NULL) or not PyBuffer_IsContiguous(&owner.lease, c"A"):
         refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a contiguous buffer"))

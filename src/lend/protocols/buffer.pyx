@@ -129,6 +129,7 @@ cdef object take_beside(object obj, Record* record, int want):
         from lend.protocols import refusals
         raise refusals.producer_failed(obj, BUFFER, error) from error
     read(obj, record, PyMemoryView_GET_BUFFER(beside), want, False)
+    owner.lease.itemsize = -1     # BESIDE: not opened here
     owner.held = obj
     owner.exporter = beside
     remember_span(owner, record)
