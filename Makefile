@@ -14,6 +14,8 @@ TEST_LIBS ?= pytest pytest-randomly pytest-timeout hypothesis cffi numpy ml_dtyp
 DEMO_LIBS ?= numpy pillow pyarrow apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
+# peers of the benchmarks beside those of the tests; all light, and none of them needs a GPU
+BENCH_LIBS ?= cuda-core cuda-bindings nanobind
 BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
 
 PYTEST_ARGS ?=
@@ -52,6 +54,7 @@ test-all: ## run the tests under every CPython >= 3.11 found on this machine, fr
 	if [ -n "$$failed" ]; then echo "failed under:$$failed"; exit 1; fi
 
 bench: $(TEST_VENV)/lend.stamp ## measure side by side with peers in one run (BENCH_ARGS=...)
+	$(TEST_VENV)/bin/python -m pip install -q $(BENCH_LIBS)
 	$(TEST_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 lint: $(LINT_VENV)/libs.stamp ## check style and types: ruff, mypy --strict, cython-lint
