@@ -1,4 +1,4 @@
-"""Memory without elements goes to every target, whatever its producer says of address and strides (SHAPE-5, SHAPE-8)."""
+"""Memory without elements goes to every target, whatever its producer says of address and strides (SHAPE-5 and 8)."""
 
 import pytest
 

@@ -185,8 +185,8 @@ cdef class Buffer:
                 raise refusals.not_divisible(self, room - offset, dtype_from_code(code))
             shape = ((room - offset) // here,)
         fill_from_pointer(&made.record, <size_t> record.data + offset if room and not record.flags & HANDLE else 64,
-                          (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner, strides,
-                          (record.device_type, record.device_id), True)
+                          (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner,
+                          strides, (record.device_type, record.device_id), True)
         span_of(&made.record, &low, &high)
         if high > low and (offset + low < 0 or offset + high > room):
             raise refusals.out_of_bounds(self, offset + low, offset + high, room)

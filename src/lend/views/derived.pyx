@@ -26,8 +26,8 @@ CPU = Device("cpu")
 def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
     """Memory that a caller describes in words; see `View.from_pointer`."""
     cdef View view = blank()
-    fill_from_pointer(&view.record, ptr, (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype, owner, strides,
-                      device, readonly)
+    fill_from_pointer(&view.record, ptr, (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype, owner,
+                      strides, device, readonly)
     view.holder = own_object(owner, &view.record)
     track(view)
     return view
