@@ -95,8 +95,9 @@ cdef object view_plain(object obj):
 cdef object take_own(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """One of our own objects: the same record, the same owner."""
     cdef View other = obj if type(obj) is View else obj.view()
-    cdef Owner owner = hold(other, record)
-    if not copy_record(record, &other.record):
+    cdef Record facts
+    cdef Owner owner = hold(other, &facts)
+    if not copy_record(record, &facts):
         record.ndim = 0
         raise MemoryError
     if want & WANT_WRITABLE and record.flags & READONLY:
