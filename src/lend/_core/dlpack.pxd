@@ -1,7 +1,7 @@
 """The structs of dlpack.h (vendored, DLPack 1.3) as Cython sees them."""
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-# no nogil here: the functions of the exchange table need the GIL (core.md, pitfall 5)
+# no nogil here: the functions of the exchange table need the GIL
 cdef extern from "dlpack.h":
     ctypedef struct DLPackVersion:
         uint32_t major
