@@ -335,7 +335,9 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
     if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
         if find_way(view, target, way, dtype, layout) <= 0:
             return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view)
-    return call_one(way.give, view)
+    # held while it runs: another thread may put another way into the slot meanwhile
+    give = <object> way.give
+    return call_one(<PyObject*> give, view)
 
 
 cdef View taken(Protocol protocol, object obj):
