@@ -6,8 +6,10 @@ library opens with more care.
 
 import sys
 
-from lend._core.owners import type_name_of as name
+from lend.adapters import advice
+from lend.adapters.asking import guarded, quoted
 from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
+from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.protocols.dlpack import announced_device
 from lend.protocols.order import ORDER
 from lend.views.buffers import Buffer
@@ -52,7 +54,7 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
         return [Door(own, final=True)]
     library = adapter_of(obj)
     if library is not None:
-        opened: list[Door] | None = library.doors(obj)
+        opened: list[Door] | None = guarded(library.doors)(obj)
         if opened is not None:
             return opened
     return generic_doors(obj)
@@ -67,12 +69,10 @@ def written_out(obj: "Any") -> "Any":
 
 def adapter_of(obj: "Any") -> "ModuleType | None":
     """Our adapter for the library that a class of obj comes from."""
-    for base in type(obj).__mro__:
-        module = base.__module__
-        if isinstance(module, str):
-            adapter = ADAPTERS.get(module.partition(".")[0])
-            if adapter is not None:
-                return _imported(f"lend.adapters.{adapter}")
+    for base in bases_of(type(obj)):
+        adapter = ADAPTERS.get(module_of(base).partition(".")[0])
+        if adapter is not None:
+            return _imported(f"lend.adapters.{adapter}")
     return None
 
 
@@ -81,6 +81,7 @@ def _imported(module: str) -> "ModuleType":
     return sys.modules[module]
 
 
+@guarded
 def generic_doors(obj: "Any") -> "list[Door]":
     """The doors of an object whose library needs no special care."""
     cls = type(obj)
@@ -89,10 +90,12 @@ def generic_doors(obj: "Any") -> "list[Door]":
         if protocol.offered is not None:
             found = protocol.offered(obj)
             if found is not None:
-                opened.append(Door(found, remembered=hasattr(cls, protocol.dunder) or protocol.name in _BY_SLOT))
-        elif hasattr(cls, protocol.dunder):
+                opened.append(Door(found, remembered=shows(cls, protocol.dunder) or protocol.name in _BY_SLOT))
+        elif shows(cls, protocol.dunder):
             opened.append(Door(protocol))
-        elif hasattr(cls, "__getattr__") or protocol.dunder in getattr(obj, "__dict__", ()):
+        elif issubclass(cls, type):
+            continue  # what stands in a class is for its instances
+        elif shows(cls, "__getattr__") or protocol.dunder in getattr(obj, "__dict__", ()):
             # on the instance alone: looked for each time, and by the protocol itself, so that it is read once
             opened.append(Door(protocol, remembered=False))
     if _has_device_interface(cls) and not _announces_host(obj):
@@ -105,7 +108,7 @@ _BY_SLOT = ("buffer protocol", "DLPack capsule")
 
 
 def _has_device_interface(cls: type) -> bool:
-    return hasattr(cls, "__cuda_array_interface__") or hasattr(cls, "__sycl_usm_array_interface__")
+    return shows(cls, "__cuda_array_interface__") or shows(cls, "__sycl_usm_array_interface__")
 
 
 def _announces_host(obj: "Any") -> bool:
@@ -135,36 +138,43 @@ def note_gathered(view: "View") -> None:
 def all_closed(obj: "Any", tried: "Iterable[tuple[Protocol, LendError]]") -> LendError:
     """The refusal to raise when no door opened: the most telling one, with what every door said."""
     tried = list(tried)
-    if not tried:
-        return NotLendable.build(
-            f"cannot lend {_article(name(obj))} as one view",
-            wanted="one block of memory with a dtype, or an object that lends one",
-            came=name(obj),
-            tried=_looked_for(obj),
-            remedy=_remedy(obj),
-        )
-    telling = max((refusal for _, refusal in tried), key=_how_telling)
-    if len(tried) == 1 and (telling.remedy is not None or _column_remedy(obj) is None):
+    present = [(door, refusal) for door, refusal in tried if not _is_absent(obj, door, refusal)]
+    if not present:
+        return _no_door(obj)
+    telling = max((refusal for _, refusal in present), key=_how_telling)
+    if telling.__cause__ is None and isinstance(telling, NotLendable) and advice.is_table(type(obj)):
+        return _no_door(obj, ": it is a table, whose columns lie apart")
+    remedy = telling.remedy or advice.for_refused(obj)
+    if len(present) == 1 and telling.remedy == remedy:
         return telling
+    came = telling.came or full_name(type(obj))
     refusal = type(telling).build(
         telling.fact or str(telling),
-        came=telling.came or name(obj),
-        tried=[f"{door.name} -> {_said(error)}" for door, error in tried],
-        remedy=telling.remedy or _column_remedy(obj),
+        came=came,
+        tried=[f"{door.name} -> {_said(error, telling)}" for door, error in present],
+        remedy=remedy,
     )
     refusal.__cause__ = telling.__cause__
     return refusal
 
 
-def _column_remedy(obj: "Any") -> "str | None":
-    """What to do with a column of Arrow's, whose nulls, bits and strings no array protocol carries."""
+def _no_door(obj: "Any", why: str = "") -> NotLendable:
     cls = type(obj)
-    if not hasattr(cls, "__arrow_c_array__") and not hasattr(cls, "__arrow_c_stream__"):
-        return None
-    return (
-        "nulls, bit-packed bools and strings are for columns, which are not built yet; until then let its library make "
-        "an array of it: fill_null(...), combine_chunks(), to_numpy(zero_copy_only=False)"
+    # the ways of DLPack are one to whoever has none of them
+    *names, last = (protocol.name for protocol in ORDER if not protocol.name.startswith("DLPack "))
+    return NotLendable.build(
+        f"cannot lend {_article(full_name(cls))} as one view{why}",
+        came=f"the class {full_name(obj)} itself" if issubclass(cls, type) else full_name(cls),
+        tried=None if why else f"it has no {', '.join(names)} or {last}",
+        remedy=advice.for_unlendable(obj),
     )
+
+
+def _is_absent(obj: "Any", protocol: "Protocol", refusal: LendError) -> bool:
+    """True when a door turned out not to be there: `__getattr__` might have had it."""
+    if refusal.of_type:
+        return refusal.fact == f"{full_name(type(obj))} has no {protocol.name}"
+    return isinstance(refusal.__cause__, AttributeError) and not shows(type(obj), protocol.dunder)
 
 
 def _how_telling(refusal: LendError) -> int:
@@ -174,28 +184,15 @@ def _how_telling(refusal: LendError) -> int:
     return 2 if refusal.__cause__ is not None else 0 if refusal.of_type else 1
 
 
-def _said(refusal: LendError) -> str:
-    """One line: the fact, and what the producer raised."""
-    fact = refusal.fact or str(refusal).partition("\n")[0]
+def _said(refusal: LendError, telling: LendError) -> str:
+    """One line: the fact, or in its place what the producer raised."""
     cause = refusal.__cause__
-    return fact if cause is None else f"{fact} ({type(cause).__name__}: {cause})"
-
-
-def _looked_for(obj: "Any") -> str:
-    return "; ".join(f"{protocol.name} no" for protocol in ORDER)
+    if cause is not None:
+        return quoted(cause)
+    if refusal is telling:
+        return "as above"
+    return refusal.fact or str(refusal).partition("\n")[0]
 
 
 def _article(noun: str) -> str:
     return f"an {noun}" if noun[:1] in "aeiouAEIOU" else f"a {noun}"
-
-
-def _remedy(obj: "Any") -> str:
-    if isinstance(obj, str):
-        return "lend.view(text.encode())"
-    if isinstance(obj, (bool, int, float, complex)):
-        return "an array of one element: array.array('d', [x])"
-    if isinstance(obj, (list, tuple)):
-        return "an array of its values, such as numpy.asarray(x)"
-    if hasattr(type(obj), "__arrow_c_stream__") or hasattr(type(obj), "__dataframe__"):
-        return "one column of it as an array, such as x[name].to_numpy()"
-    return "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"

@@ -18,11 +18,15 @@ def unmet(
     """The requirements that need a copy, in words, and whether it must swap bytes; what no copy meets is refused."""
     reasons = []
     swap = False
+    _check_integer("ndim", ndim)
+    _check_integer("align", align)
     if ndim is not None and view.ndim != ndim:
+        more = ndim - view.ndim
+        remedy = "lend.view(x).reshape(...)" if more < 0 else f"lend.view(x)[{', '.join(['None'] * more)}]"
         raise UnsupportedLayout.build(
             f"a View of {ndim} dimensions was required; this memory has {view.ndim}",
             came=describe.came(view),
-            remedy="lend.view(x).reshape(...)",
+            remedy=remedy,
         )
     if dtype is not None:
         wanted = DType(dtype)
@@ -31,7 +35,7 @@ def unmet(
                 raise UnsupportedType.build(
                     f"dtype {wanted} was required; this memory holds {view.dtype}, and lend does not convert values",
                     came=describe.came(view),
-                    remedy="convert with the library that made it, or v.reinterpret(dtype) for the same bytes",
+                    remedy=_conversions(view, wanted),
                 )
             swap = True
             reasons.append(f"byte order: {wanted} was required, it is {view.dtype}")
@@ -46,6 +50,19 @@ def unmet(
         if view.size and view.ptr % align:
             reasons.append(f"alignment: {align} bytes were required, the address is {view.ptr % align} mod {align}")
     return reasons, swap
+
+
+def _check_integer(name: str, value: "Any") -> None:
+    if value is not None and not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is an integer or None, not {value!r:.60}")
+
+
+def _conversions(view: "View", wanted: DType) -> "list[str]":
+    """How to have other values, and the same bytes under another name."""
+    converted = f'lend.to(x, "numpy").astype("{wanted}"), or a conversion by the library that made it'
+    if wanted.itemsize != view.itemsize:
+        return [converted]
+    return [converted, f'lend.view(x).reinterpret("{wanted}"), if the same bytes are meant to be that']
 
 
 def copy_required(view: "View", reasons: "list[str]") -> LendError:
@@ -69,14 +86,18 @@ def check_stream(view: "View", stream: "Any") -> None:
     )
 
 
-def check_device(view: "View", device: "Any") -> None:
+def elsewhere(view: "View", device: "Any") -> "list[str]":
+    """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)
-    if wanted != view.device:
-        raise NotHostAccessible.build(
-            f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
-            came=describe.came(view),
-            remedy=f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
-        )
+    if wanted == view.device:
+        return []
+    if wanted.type == 1 and view.device.is_host:
+        return [f"device: memory on {wanted} was required, and this is on {view.device}"]
+    raise NotHostAccessible.build(
+        f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
+        came=describe.came(view),
+        remedy=f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+    )
 
 
 def not_writable(view: "View", obj: "Any") -> LendError:

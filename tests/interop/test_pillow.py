@@ -17,3 +17,16 @@ def test_an_image_is_made_of_a_view_of_an_array():
 def test_the_plan_of_a_callable_says_that_it_may_copy():
     plan = lend.explain(np.zeros((2, 4, 3), "u1"), image.fromarray)
     assert (plan.target, plan.bytes_copied) == ("PIL.Image.fromarray", None)
+
+
+def test_what_an_image_will_write_is_told_as_read_only():
+    assert lend.explain(image.new("RGB", (3, 2)), "numpy").source == (
+        "uint8[2, 3, 3] on cpu, read-only, lent by PIL.Image.Image"
+    )
+
+
+def test_the_pixels_of_an_image_are_lent_by_an_image():
+    made = lend.to(image.new("L", (3, 2)), "numpy")
+    [loan] = [loan for loan in lend.loans() if loan.ptr == made.ctypes.data]
+    assert loan.producer_type == "PIL.Image.Image"
+    assert not made.flags.writeable

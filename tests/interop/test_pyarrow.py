@@ -147,3 +147,36 @@ def test_what_a_view_cannot_carry_is_refused(source):
 def test_a_buffer_of_pyarrow_is_taken():
     source = pa.py_buffer(b"1234")
     assert lend.to(source, "pyarrow", copy=False).buffers()[1].address == source.address
+
+
+NARROW = {
+    "Int8Array": "int8",
+    "UInt64Array": "uint64",
+    "HalfFloatArray": "float16",
+    "FloatArray": "float32",
+    "DoubleArray": "float64",
+    "BooleanArray": "bool",
+    "FixedSizeBinaryArray": "opaque[7]",
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_the_class_of_one_dtype_is_made_of_memory_of_that_dtype(name):
+    cls = getattr(pa, name)
+    made = lend.to(memory(NARROW[name]), cls)
+    assert type(made) is cls
+    assert lend.explain(memory(NARROW[name]), cls).target == f"pyarrow.{name}"
+
+
+@pytest.mark.parametrize("function", [lend.to, lend.explain], ids=["to", "explain"])
+def test_the_class_of_another_dtype_is_refused_with_a_remedy_that_works(function):
+    x = memory("int16")
+    with pytest.raises(UnsupportedType, match="a pyarrow.FloatArray holds float32, and this is int16") as refused:
+        function(x, pa.FloatArray)
+    remedy = refused.value.remedy.partition(", which")[0]
+    assert type(eval(remedy, {"lend": lend, "pyarrow": pa, "x": x})) is pa.FloatArray
+
+
+def test_a_class_of_pyarrow_that_lend_makes_nothing_of_is_refused_naming_those_it_makes():
+    with pytest.raises(LendError, match=r"lend\.to\(x, pyarrow\.Array or pyarrow\.Tensor or pyarrow\.Buffer\)"):
+        lend.to(memory("int16"), pa.StringArray)

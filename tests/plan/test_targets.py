@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lend
-from lend.errors import LendError, NotHostAccessible, UnsupportedType
+from lend.errors import LendError, NotHostAccessible, NotLendable, UnsupportedType
 
 
 @pytest.mark.parametrize("target", ["memoryview", memoryview])
@@ -51,6 +51,71 @@ def test_a_class_that_is_no_librarys_is_called():
 def test_a_name_that_is_no_target_is_told_the_near_ones(function, target, text):
     with pytest.raises(ValueError, match=text):
         function(b"1234", target)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("np", "numpy"),
+        ("Numpy", "numpy"),
+        ("numpy.matrix", "numpy"),
+        ("pytorch", "torch"),
+        ("tensor", "torch"),
+        ("jnp", "jax"),
+        ("pa", "pyarrow"),
+        ("arrow", "pyarrow"),
+        ("buffer", "memoryview"),
+        ("tvm", "tvm_ffi"),
+    ],
+)
+def test_a_name_that_people_write_for_a_target_is_told_the_right_one(name, near):
+    with pytest.raises(ValueError, match=rf"'{name}' names no target; near: {near}; there are numpy, torch"):
+        lend.to(b"1234", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("some/path.npy", r'lend writes no files: numpy\.save\(path, lend\.to\(x, "numpy"\)\)'),
+        ("pandas", "is no target yet: columns, tables and devices are not built"),
+        ("cupy", "is no target yet"),
+        ("bytes", r"the class itself is one: lend\.to\(x, bytes\)"),
+        ("PIL", r"lend\.to\(x, PIL\.Image\.fromarray\)"),
+    ],
+)
+def test_a_text_that_is_something_else_than_a_target_is_told_what_to_do(name, told):
+    with pytest.raises(ValueError, match=told):
+        lend.to(b"1234", name)
+
+
+@pytest.mark.parametrize("target", ["builtins.memoryview", "numpy.ndarray", "jax.numpy", "pyarrow.Tensor"])
+def test_a_dotted_name_is_the_class_or_module_that_it_names(target):
+    pytest.importorskip(target.partition(".")[0])
+    named = {
+        "builtins.memoryview": "memoryview",
+        "numpy.ndarray": "numpy.ndarray",
+        "jax.numpy": "jax.Array",
+        "pyarrow.Tensor": "pyarrow.Tensor",
+    }
+    assert lend.explain(b"1234", target).target == named[target]
+
+
+@pytest.mark.parametrize("cls", [lend.View, lend.Buffer])
+def test_our_own_classes_are_no_targets_and_say_what_makes_them(cls):
+    with pytest.raises(TypeError, match=rf"lend\.{cls.__name__} is no target: lend\.{cls.__name__.lower()}\(x\)"):
+        lend.to(b"1234", cls)
+
+
+@pytest.mark.parametrize(
+    ("cls", "remedy"),
+    [("builtins.dict", "memoryview, bytes, bytearray"), ("numpy.memmap", r"lend\.to\(x, numpy\.ndarray\)")],
+)
+def test_a_class_of_a_library_that_is_made_of_other_things_is_refused_naming_what_to_take(cls, remedy):
+    module, _, name = cls.partition(".")
+    target = getattr(pytest.importorskip(module), name)
+    with pytest.raises(NotLendable, match=f"(?s){name} is made of other things than a View.*try .*{remedy}") as refused:
+        lend.to(b"1234", target)
+    assert isinstance(refused.value.__cause__, TypeError)
 
 
 @pytest.mark.parametrize("function", [lend.to, lend.explain], ids=["to", "explain"])

@@ -8,7 +8,8 @@ it first. jax takes all memory for immutable. With 64-bit types switched off it 
 import sys
 
 from lend.adapters.rules import COMPACT, CPU, IMMUTABLE, Library, Rules, native_name, only
-from lend.errors import UnsupportedType
+from lend.errors import LeaseLost, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.protocols.classes import full_name, shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,13 +24,72 @@ if TYPE_CHECKING:
 
 def doors(obj: "Any") -> "list[Door] | None":
     """The slot first; it says what it cannot say (bfloat16), and DLPack follows. None for what is no array."""
-    if not hasattr(type(obj), "__dlpack__"):
+    if _is_of(obj, "Tracer"):
+        raise NotLendable.build(
+            "this is no array yet: jax is tracing a function (jit, grad, vmap), whose values come later",
+            came=f"{full_name(type(obj))}, {_said(obj)}",
+            remedy="lend.view of what the traced function was given, or of what it returned; or jax.pure_callback",
+        )
+    if _is_key(obj):
+        raise UnsupportedType.build(
+            "keys of jax.random have no dtype but jax's own",
+            came=f"jax.Array, {_said(obj)}",
+            remedy="jax.random.key_data(x), whole numbers",
+        )
+    if not shows(type(obj), "__dlpack__"):
         return None
+    if _is_of(obj, "Array"):
+        check_readable(obj)
     from lend.doors import Door
     from lend.protocols.buffer import BUFFER
     from lend.protocols.dlpack import DLPACK
 
     return [Door(BUFFER), Door(DLPACK)]
+
+
+def _is_of(obj: "Any", name: str) -> bool:
+    """Whether obj is an Array or a Tracer of jax's; jax.Array itself counts tracers as arrays."""
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return False
+    tracer: bool = issubclass(type(obj), jax.core.Tracer)
+    return tracer if name == "Tracer" else not tracer and issubclass(type(obj), jax.Array)
+
+
+def _is_key(obj: "Any") -> bool:
+    return str(getattr(obj, "dtype", "")).startswith("key<")
+
+
+def _said(array: "Any") -> str:
+    return f"{array.dtype}{list(array.shape)}"
+
+
+def check_readable(array: "Any") -> None:
+    """Refuse an array that is gone, lies in several places or has a dtype that lend has not."""
+    if array.is_deleted():
+        raise LeaseLost.build(
+            "this jax.Array was deleted: its memory is given back, or was donated to a jitted function",
+            came=f"jax.Array, {_said(array)}",
+            remedy="the array that the function returned, if this one was donated to it; else make it anew",
+        )
+    places = len(array.sharding.device_set)
+    if places > 1:
+        raise UnsupportedLayout.build(
+            f"this jax.Array lies on {places} devices: a View is of one block of memory",
+            came=f"jax.Array, {_said(array)}, {array.sharding}",
+            remedy="one shard at a time: [lend.view(shard.data) for shard in x.addressable_shards], or "
+            "jax.device_put(x, jax.local_devices()[0])",
+        )
+    dtype = str(array.dtype)
+    if dtype in _DTYPES:
+        return
+    wider = 'x.astype("float32")'
+    if dtype.startswith(("int", "uint")):
+        wider = 'x.astype("uint8")' if dtype[0] == "u" else 'x.astype("int8")'
+    remedy = f"{wider}, a copy by jax"
+    if dtype.startswith("float8"):
+        remedy += ', or the bits of each: x.view("uint8")'
+    raise UnsupportedType.build(f"lend has no dtype for {dtype}", came=f"jax.Array, {_said(array)}", remedy=remedy)
 
 
 # -- give ----------------------------------------------------------------------------------------------------------
@@ -53,7 +113,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     return UnsupportedType.build(
         f"jax would narrow {native_name(facts.dtype)} to {narrow} (lossy): its 64-bit types are switched off",
         came=facts.came,
-        remedy='jax.config.update("jax_enable_x64", True), or convert the values yourself first',
+        remedy=f'jax.config.update("jax_enable_x64", True), or convert first: lend.to(x, "numpy").astype("{narrow}")',
     )
 
 

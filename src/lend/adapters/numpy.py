@@ -8,9 +8,11 @@ the read-only flag; by the array interface what the buffer protocol has no word 
 
 import sys
 
+from lend.adapters.asking import guarded
 from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype
 from lend.dtypes import foreign
 from lend.errors import CopyRequired, UnsupportedType
+from lend.protocols.classes import bases_of, full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def doors(obj: "Any") -> "list[Door] | None":
     """The doors of an object of NumPy's; None for those that everybody has."""
-    names = [f"{base.__module__}.{base.__name__}" for base in type(obj).__mro__]
+    names = [full_name(base) for base in bases_of(type(obj))]
     if any(name.startswith("numpy.ma.") for name in names):
         raise _masked(obj)
     if "numpy.generic" in names:
@@ -35,7 +37,30 @@ def doors(obj: "Any") -> "list[Door] | None":
 
         dated = "numpy.datetime64" in names or "numpy.timedelta64" in names
         return [Door(SCALAR if dated else BUFFER, final=True)]
+    kind = getattr(getattr(obj, "dtype", None), "kind", "")
+    if kind in ("O", "T"):
+        raise _of_objects(obj, kind)
+    if kind in ("S", "U") or getattr(obj.dtype if kind == "V" else None, "names", None) is not None:
+        # these have bytes and no dtype of ours: what else they speak would only say so again
+        from lend.doors import Door
+        from lend.protocols.array_interface import ARRAY_INTERFACE
+        from lend.protocols.buffer import BUFFER
+
+        return [Door(BUFFER), Door(ARRAY_INTERFACE)]
     return None
+
+
+def _of_objects(obj: "Any", kind: str) -> UnsupportedType:
+    from lend.protocols import refusals
+
+    holds, remedy = "pointers to Python objects", 'x.astype("float64"), if its values are numbers'
+    if kind == "T":
+        holds, remedy = "strings of any length", 'lend.buffer(x.astype("U20")), if none has more than 20 characters'
+    return UnsupportedType.build(
+        f"this {refusals.name(obj)} holds {holds}, which are nobody's to lend",
+        came=f"{refusals.name(obj)}, {obj.dtype}{list(obj.shape)}",
+        remedy=remedy,
+    )
 
 
 def _masked(obj: "Any") -> UnsupportedType:
@@ -48,12 +73,13 @@ def _masked(obj: "Any") -> UnsupportedType:
     )
 
 
+@guarded
 def locate(array: "Any") -> "tuple[int, int] | None":
     """Where an ndarray's memory lies now: its lowest address, and how many bytes there are from it on.
 
     None when the array does not know: the memory is not that of an ndarray.
     """
-    if not isinstance(array, sys.modules["numpy"].ndarray):
+    if not _is_array(array):
         return None
     lowest, highest = _bounds(array)
     base = _owning(array)
@@ -65,6 +91,7 @@ def locate(array: "Any") -> "tuple[int, int] | None":
     return lowest, highest - lowest
 
 
+@guarded
 def moves(obj: "Any") -> "str | None":
     """How memory of an object may be moved under a loan, or None if it cannot be."""
     base = _owning(obj)
@@ -75,10 +102,13 @@ def moves(obj: "Any") -> "str | None":
 
 def _owning(array: "Any") -> "Any":
     """The ndarray at the end of a chain of views."""
-    numpy = sys.modules["numpy"]
-    while isinstance(getattr(array, "base", None), numpy.ndarray):
+    while _is_array(getattr(array, "base", None)):
         array = array.base
     return array
+
+
+def _is_array(obj: "Any") -> bool:
+    return issubclass(type(obj), sys.modules["numpy"].ndarray)
 
 
 def _bounds(array: "Any") -> "tuple[int, int]":

@@ -7,7 +7,9 @@ Pillow 13 and before): what comes is never the image's own memory. So `lend.view
 
 import sys
 
+from lend.adapters.asking import guarded
 from lend.errors import CopyRequired
+from lend.protocols.classes import full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ def doors(obj: "Any") -> "list[Door] | None":
     if pending is None:
         return None
     raise CopyRequired.build(
-        f"this {type(obj).__qualname__} cannot be lent as it lies: {_WHY} (producer)",
-        came=f"{type(obj).__module__}.{type(obj).__qualname__}, mode {obj.mode}, {obj.size[0]} x {obj.size[1]}",
-        remedy="copy=True, or lend.to(image, target): one copy by Pillow, and told",
+        f"this {full_name(type(obj))} cannot be lent as it lies: {_WHY} (producer)",
+        came=f"{full_name(type(obj))}, mode {obj.mode}, {obj.size[0]} x {obj.size[1]}",
+        remedy="lend.view(x, copy=True), or lend.to(x, target): one copy by Pillow, and told",
     )
 
 
@@ -57,22 +59,31 @@ class Pixels:
 
     def resolve(self) -> "Any":
         """Let Pillow write them."""
-        return Written(self.image.__array_interface__)
+        return Written(_write(self.image))
+
+
+@guarded
+def _write(image: "Any") -> "dict[str, Any]":
+    found: dict[str, Any] = image.__array_interface__
+    return found
 
 
 class Written:
-    """The interface as it was read, once: its bytes are what is lent."""
+    """The interface as it was read, once: its bytes are what is lent. To messages it is what users know, an image."""
 
+    __module__ = "PIL.Image"
+    __qualname__ = "Image"
     __slots__ = ("__array_interface__",)
 
     def __init__(self, interface: "dict[str, Any]") -> None:
         self.__array_interface__ = interface
 
 
+@guarded
 def unresolved(obj: "Any") -> "Pixels | None":
     """The pixels of an image; told from its mode and size, without writing them."""
     module = sys.modules.get("PIL.Image")
-    if module is None or not isinstance(obj, module.Image):
+    if module is None or not issubclass(type(obj), module.Image):
         return None
     from PIL import ImageMode
 

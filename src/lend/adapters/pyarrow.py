@@ -20,6 +20,7 @@ from lend.adapters.rules import (
     way_out,
 )
 from lend.errors import LendError, UnsupportedLayout, UnsupportedType
+from lend.views import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
         return UnsupportedLayout.build(
             f"a pyarrow.Array has one dimension, and this has {len(facts.shape)}",
             came=facts.came,
-            remedy='lend.to(x, "pyarrow"), which makes a pyarrow.Tensor, or v.reshape(-1)',
+            remedy='lend.to(x, "pyarrow"), which makes a pyarrow.Tensor, or lend.view(x).reshape(-1) in its place',
         )
     dtype = facts.dtype
     if dtype.kind in ("datetime", "timedelta"):
@@ -104,6 +105,36 @@ ARRAY = Rules(
     refuse=refuse_for_array, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=HOST,
     address=address_of_data, packs=packs,
 )  # fmt: skip
+
+# the class that pyarrow makes of one dtype -> that dtype
+_NARROW = {
+    "Int8Array": "int8", "Int16Array": "int16", "Int32Array": "int32", "Int64Array": "int64", "UInt8Array": "uint8",
+    "UInt16Array": "uint16", "UInt32Array": "uint32", "UInt64Array": "uint64", "HalfFloatArray": "float16",
+    "FloatArray": "float32", "DoubleArray": "float64", "BooleanArray": "bool", "FixedSizeBinaryArray": "opaque",
+}  # fmt: skip
+
+
+def narrow(name: str) -> Rules:
+    """The rules of an Array that was named by its dtype: those of any Array, and no other dtype."""
+    wanted = _NARROW[name]
+
+    def refuse(facts: "Any", rules: Rules) -> "LendError | None":
+        held = facts.dtype.kind if facts.dtype.kind == "opaque" else native_name(facts.dtype)
+        if len(facts.shape) != 1 or held == wanted:
+            return refuse_for_array(facts, rules)
+        cast = "" if wanted == "opaque" else f'.cast("{wanted}"), which converts'
+        return UnsupportedType.build(
+            f"a pyarrow.{name} holds {wanted}, and this is {facts.dtype}: lend does not convert values",
+            came=facts.came,
+            remedy=f"lend.to(x, pyarrow.Array){cast}",
+        )
+
+    return Rules(
+        "pyarrow", f"pyarrow.{name}", "buffer protocol", array_giver,
+        refuse=refuse, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=HOST,
+        address=address_of_data, packs=packs,
+    )  # fmt: skip
+
 
 # -- Tensor --------------------------------------------------------------------------------------------------------
 
@@ -155,7 +186,7 @@ _FORMS = {"Array": ARRAY, "Tensor": TENSOR, "Buffer": BUFFER}
 def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     """The kind that was named; else a Buffer of bytes, an Array of one dimension, a Tensor of any other number."""
     if form is not None:
-        return _FORMS[form]
+        return narrow(form) if form in _NARROW else _FORMS[form]
     if whole:
         return BUFFER
     return ARRAY if len(facts.shape) == 1 else TENSOR
@@ -163,5 +194,22 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
 
 LIBRARY = Library(
     "pyarrow", "pyarrow", choose,
-    classes={"pyarrow.lib.Array": "Array", "pyarrow.lib.Tensor": "Tensor", "pyarrow.lib.Buffer": "Buffer"},
+    classes={f"pyarrow.lib.{form}": form for form in (*_FORMS, *_NARROW)},
 )  # fmt: skip
+
+
+# -- View.__arrow_array__ ------------------------------------------------------------------------------------------
+
+
+def arrow_array(view: "View", type: "Any" = None) -> "Any":
+    """What `View.__arrow_array__` answers: the Array that `to` makes, cast by pyarrow if another type is asked for."""
+    from lend.plan import to
+
+    made = to(view, "pyarrow")
+    if not hasattr(made, "cast"):
+        raise UnsupportedLayout.build(
+            f"a pyarrow.Array has one dimension, and this View {len(view.shape)}",
+            came=describe.came(view),
+            remedy='lend.to(x, "pyarrow"), which makes a pyarrow.Tensor; or v.reshape(-1)',
+        )
+    return made if type is None or made.type == type else made.cast(type)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     Give = Callable[[View], Any]
 
+# the names of the targets; each has an adapter in this folder
+TARGETS = ("numpy", "torch", "jax", "pyarrow", "memoryview", "tvm_ffi")
+
 # what becomes of the read-only flag in the target
 KEPT = "kept"  # it is marked, and the target respects it
 UNMARKED = "unmarked"  # the target has no such mark, and could write
@@ -139,9 +142,11 @@ class Library:
         the bytes of a Buffer are handed on.
     options : tuple of str
         Keywords of `lend.to` that it knows.
+    misreading : tuple of str
+        Functions of it that would read a View wrong; as targets they are the library itself.
     """
 
-    __slots__ = ("choose", "classes", "modules", "name", "options", "package")
+    __slots__ = ("choose", "classes", "misreading", "modules", "name", "options", "package")
 
     def __init__(
         self,
@@ -152,6 +157,7 @@ class Library:
         classes: "dict[str, str]",
         modules: "tuple[str, ...]" = (),
         options: "tuple[str, ...]" = (),
+        misreading: "tuple[str, ...]" = (),
     ) -> None:
         self.name = name
         self.package = package
@@ -159,6 +165,7 @@ class Library:
         self.classes = classes
         self.modules = modules
         self.options = options
+        self.misreading = misreading
 
 
 def is_installed(module: str) -> bool:
@@ -186,23 +193,28 @@ def no_such_dtype(facts: "Any", rules: Rules, remedy: "str | None" = None) -> Un
 def way_out(dtype: "DType", form: str) -> str:
     """What to do with a dtype that a target lacks: the same bytes under a dtype that it has, or another road."""
     kind = dtype.kind
+    order = "" if dtype.is_native else str(dtype)[0]
     if dtype.lanes > 1:
-        return f'lend.view(x).reinterpret("{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
+        return f'lend.view(x).reinterpret("{order}{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
     if kind in ("datetime", "timedelta"):
         many = "" if dtype.multiplier == 1 else f"{dtype.multiplier} "
-        return f'lend.view(x).reinterpret("int64"): whole numbers, whose unit is {many}{dtype.unit}'
+        return f'lend.view(x).reinterpret("{order}int64"): whole numbers, whose unit is {many}{dtype.unit}'
     if kind == "opaque":
-        return 'lend.view(x).reinterpret("uint8"), which makes bytes of it'
+        # [..., None] makes a last dimension of one element, which has no gaps whatever the strides are
+        return f'lend.view(x)[..., None].reinterpret("uint8"): the {dtype.itemsize} bytes of each in a last dimension'
     if kind == "bfloat":
-        return 'lend.view(x).reinterpret("uint16"): the same bits'
+        return f'lend.view(x).reinterpret("{order}uint16"): the same bits'
     if kind == "handle":
-        return 'lend.view(x).reinterpret("uint64")'
+        return f'lend.view(x).reinterpret("{order}uint64")'
     if kind == "float" and dtype.bits > 64:
         return f'convert it first: lend.to(x, "numpy").astype("float64"), then to {form}'
     if kind == "complex" and dtype.bits > 128:
         return f'convert it first: lend.to(x, "numpy").astype("complex128"), then to {form}'
     if kind == "complex":
-        return f'lend.view(x).reinterpret("float{dtype.bits // 2}"): real and imaginary parts in turn'
+        half = f"{order}float{dtype.bits // 2}"
+        return f'lend.view(x)[..., None].reinterpret("{half}"): real and imaginary parts in a last dimension'
+    if dtype.bits > 64:
+        return f'lend.view(x)[..., None].reinterpret("{order}uint64"): the halves of each in a last dimension'
     return f'lend.view(x).reinterpret("opaque[{dtype.itemsize}]"), or lend.to(x, "numpy")'
 
 

@@ -7,8 +7,10 @@ torch.frombuffer would hold none. torch has no mark for read-only memory and end
 
 import sys
 
+from lend.adapters.asking import guarded
 from lend.adapters.rules import CPU, FORWARD, UNMARKED, Library, Rules, only
 from lend.errors import LendError, NotLendable, UnsupportedType
+from lend.protocols.classes import full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,13 +33,13 @@ def doors(obj: "Any") -> "list[Door] | None":
     protocol = protocol_for(type(obj))
     if protocol is None:
         raise refused(obj, "subclass")
+    check_readable(obj)
     return [Door(protocol, final=True)]
 
 
 def refused(obj: "Any", why: str) -> LendError:
     """The refusal of a tensor whose memory is not its value; raised by the guards."""
-    cls = type(obj)
-    name = "torch.Tensor" if cls.__name__ == "Tensor" else f"{cls.__module__}.{cls.__qualname__}"
+    name = _name(obj)
     if why == "requires_grad":
         return NotLendable.build(
             f"this {name} requires a gradient: what others write to its memory autograd would never see",
@@ -57,11 +59,92 @@ def refused(obj: "Any", why: str) -> LendError:
             came=_came(obj, name),
             remedy="x.view(torch.uint8), if its bytes are what you want",
         )
+    remedy = "the plain tensor inside it, or x.as_subclass(torch.Tensor) if you know that it holds plain storage"
+    if name.endswith("NestedTensor"):
+        remedy = "x.values() and x.offsets() apart, or x.to_padded_tensor(0.0)"
+    elif name.endswith("FakeTensor"):
+        remedy = "a tensor made outside of the fake mode: this one has a shape and no values"
     return NotLendable.build(
         f"{name} overrides __torch_dispatch__: the memory that it shows need not hold its values, and is not read",
         came=name,
-        remedy="the plain tensor inside it, or x.as_subclass(torch.Tensor) if you know that it holds plain storage",
+        remedy=remedy,
     )
+
+
+# layout of a sparse tensor -> its parts, each a plain tensor
+_PARTS = {
+    "sparse_coo": ("coalesce().indices()", "coalesce().values()"),
+    "sparse_csr": ("crow_indices()", "col_indices()", "values()"),
+    "sparse_bsr": ("crow_indices()", "col_indices()", "values()"),
+    "sparse_csc": ("ccol_indices()", "row_indices()", "values()"),
+    "sparse_bsc": ("ccol_indices()", "row_indices()", "values()"),
+}
+
+
+def check_readable(obj: "Any") -> None:
+    """Refuse a tensor that no one block of memory holds, or whose elements lend has no dtype for."""
+    name = _name(obj)
+    plain = "x.detach()" if obj.requires_grad else "x"
+    layout = str(obj.layout).rpartition(".")[2]
+    if obj.is_nested:
+        raise NotLendable.build(
+            f"this {name} is nested: the tensors in it are of several shapes",
+            came=f"{name}, nested, {obj.dtype} on {obj.device}",
+            remedy=f"one of them at a time: [lend.view(t) for t in {plain}.unbind()], or {plain}.to_padded_tensor(0.0)",
+        )
+    if layout in _PARTS:
+        *parts, last = (f"{plain}.{part}" for part in _PARTS[layout])
+        raise NotLendable.build(
+            f"this {name} is sparse ({layout}): no one block of memory holds its values",
+            came=_came(obj, name),
+            remedy=f"{plain}.to_dense(), a copy by torch; or its parts apart: {', '.join(parts)} and {last}",
+        )
+    if layout != "strided":
+        raise NotLendable.build(
+            f"this {name} has the layout {layout}, which only torch can read",
+            came=_came(obj, name),
+            remedy=f"{plain}.to_dense(), a copy by torch",
+        )
+    if obj.device.type == "meta":
+        raise NotLendable.build(
+            f"this {name} is on the meta device: it has a shape and no memory",
+            came=_came(obj, name),
+            remedy='torch.empty_like(x, device="cpu"), which has memory; its values are then yours to fill in',
+        )
+    if obj.is_quantized:
+        raise UnsupportedType.build(
+            f"lend has no dtype for {obj.dtype}, whose numbers mean something only with their scale",
+            came=_came(obj, name),
+            remedy="x.int_repr(), the stored integers, or x.dequantize(), their values as float32: copies by torch",
+        )
+    dtype = str(obj.dtype).rpartition(".")[2]
+    if dtype in _DTYPES:
+        _check_untransformed(obj, name)
+        return
+    size = obj.element_size()
+    bits = f"{plain}.view(torch.uint{8 * size}), the bits of each, shared"
+    raise UnsupportedType.build(
+        f"lend has no dtype for {obj.dtype}",
+        came=_came(obj, name),
+        remedy=f"{bits}; or {plain}.float(), a copy by torch" if dtype.startswith("float8") else bits,
+    )
+
+
+def _check_untransformed(obj: "Any", name: str) -> None:
+    """Refuse a tensor inside vmap or grad."""
+    functorch = getattr(sys.modules["torch"]._C, "_functorch", None)
+    is_wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
+    if is_wrapped is not None and is_wrapped(obj):
+        raise NotLendable.build(
+            f"this {name} is inside a transform of torch (vmap, grad): it has no memory of its own",
+            came=name,
+            remedy="lend.view of the tensor before or after the transform",
+        )
+
+
+def _name(obj: "Any") -> str:
+    name = full_name(type(obj))
+    return "torch.nn.Parameter" if name == "torch.nn.parameter.Parameter" else name
 
 
 def _came(obj: "Any", name: str) -> str:
@@ -70,7 +153,7 @@ def _came(obj: "Any", name: str) -> str:
 
 def _is_tensor(obj: "Any") -> bool:
     torch = sys.modules.get("torch")
-    return torch is not None and isinstance(obj, torch.Tensor)
+    return torch is not None and issubclass(type(obj), torch.Tensor)
 
 
 class Unresolved:
@@ -99,15 +182,20 @@ class Unresolved:
 
     def resolve(self) -> "Any":
         """Let torch write the value into a tensor of its own."""
-        return self.tensor.resolve_conj().resolve_neg()
+        return _resolve(self.tensor)
 
 
+@guarded
+def _resolve(tensor: "Any") -> "Any":
+    return tensor.resolve_conj().resolve_neg()
+
+
+@guarded
 def unresolved(obj: "Any") -> "Unresolved | None":
     """What torch has still to do to a tensor before its memory holds its value; None for most."""
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(obj, torch.Tensor) or obj.requires_grad or obj.device.type != "cpu":
+    if not _is_tensor(obj) or obj.requires_grad or obj.device.type != "cpu":
         return None
-    if type(obj).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+    if type(obj).__torch_dispatch__ is not sys.modules["torch"].Tensor.__torch_dispatch__:
         return None
     conj, neg = obj.is_conj(), obj.is_neg()
     if not conj and not neg:
@@ -122,6 +210,7 @@ def unresolved(obj: "Any") -> "Unresolved | None":
     return Unresolved(obj, word, f"the tensor is lazily {verb}: its memory does not hold its value")
 
 
+@guarded
 def locate(tensor: "Any") -> "tuple[int, int] | None":
     """Where a tensor's memory lies now, and how many bytes its storage has from there on."""
     if not _is_tensor(tensor):
@@ -131,6 +220,7 @@ def locate(tensor: "Any") -> "tuple[int, int] | None":
     return here, storage.data_ptr() + storage.nbytes() - here
 
 
+@guarded
 def moves(obj: "Any") -> "str | None":
     """How memory of an object may be moved under a loan, or None if it cannot be."""
     if _is_tensor(obj) and obj.untyped_storage().resizable():
@@ -178,4 +268,5 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     return TENSOR
 
 
-LIBRARY = Library("torch", "torch", choose, classes={"torch.Tensor": "Tensor"})
+# torch.asarray (2.13) reads any buffer as float32
+LIBRARY = Library("torch", "torch", choose, classes={"torch.Tensor": "Tensor"}, misreading=("torch.asarray",))

@@ -12,6 +12,7 @@ from lend.errors import LendError
 
 if TYPE_CHECKING:
     from lend.cli.main import Subcommands
+    from lend.plan import Plan
 
 EXAMPLES = """\
 examples:
@@ -65,5 +66,23 @@ def run(options: argparse.Namespace) -> int:
         return 1
     except ValueError as error:  # the names of the command line: an unknown target or device, with the near ones
         options.usage_error(str(error))
+    if options.source.endswith(".npy"):
+        plan = _of_file(plan, options.source)
     print(json.dumps(plan.to_dict(), indent=2) if options.json else plan)
     return 0
+
+
+def _of_file(plan: Plan, path: str) -> Plan:
+    """The plan of a View over a mapped file, told as that of the file."""
+    from lend.plan import Plan, Step
+
+    take, *others = plan.steps
+    return Plan(
+        source=plan.source.replace("lent by mmap.mmap", f"mapped from {path}"),
+        source_type=path,
+        target=plan.target,
+        protocol="memory map",
+        steps=[Step("take", "memory map of the file", take.nbytes, take.who, take.why), *others],
+        notes=plan.notes,
+        targets=plan.targets,
+    )

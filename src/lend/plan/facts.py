@@ -22,8 +22,8 @@ class Facts:
     """
 
     __slots__ = (
-        "_came", "aligned", "alignment_promised", "c_contiguous", "device", "dtype", "f_contiguous", "itemsize",
-        "nbytes", "ptr", "readonly", "shape", "size", "strides", "untold", "view",
+        "_came", "_told", "aligned", "alignment_promised", "c_contiguous", "device", "dtype", "f_contiguous",
+        "itemsize", "nbytes", "ptr", "readonly", "shape", "size", "strides", "untold", "view",
     )  # fmt: skip
 
     view: "View | None"
@@ -66,10 +66,11 @@ class Facts:
 
     @classmethod
     def fresh(cls, dtype: "DType", shape: "tuple[int, ...]", came: str) -> "Facts":
-        """The facts of a row-major copy that is still to be made, at a 64-byte boundary."""
+        """The facts of a row-major copy that is still to be made, at a 64-byte boundary; `came`: place and lender."""
         self = cls.__new__(cls)
         self.view = None
-        self._came = f"{dtype}[{', '.join(map(str, shape))}] {came}"
+        self._came = None
+        self._told = came
         self.dtype = dtype
         self.device = Device("cpu")
         self.alignment_promised = 64
@@ -90,11 +91,16 @@ class Facts:
         return self
 
     _came: "str | None"
+    _told: str
 
     @property
     def came(self) -> str:
         """What a message shows of it: worked out only when something is said."""
         if self._came is None:
-            assert self.view is not None
-            self._came = describe.came(self.view)
+            if self.view is not None:
+                self._came = describe.came(self.view)
+            else:
+                place, comma, lender = self._told.partition(", ")
+                marked = ", read-only" if self.readonly else ""
+                self._came = f"{self.dtype}[{', '.join(map(str, self.shape))}] {place}{marked}{comma}{lender}"
         return self._came

@@ -2,7 +2,10 @@
 
 import sys
 
-from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, Library, Rules
+from lend.adapters.asking import guarded
+from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Rules
+from lend.errors import LendError, NotLendable
+from lend.protocols.classes import full_name, module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,15 +13,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 # target -> our adapter, which has its LIBRARY; loaded when the target is named
-ADAPTERS = {
-    "numpy": "numpy",
-    "torch": "torch",
-    "jax": "jax",
-    "pyarrow": "pyarrow",
-    "memoryview": "memoryview",
-    "tvm_ffi": "tvm_ffi",
-}
+ADAPTERS = {name: name for name in TARGETS}
 _MODULES = {"jax.numpy": "jax"}
+# what people write for a target
+_MEANT = {
+    "np": "numpy", "ndarray": "numpy", "pytorch": "torch", "tensor": "torch", "jnp": "jax", "jaxlib": "jax",
+    "pa": "pyarrow", "arrow": "pyarrow", "mv": "memoryview", "buffer": "memoryview", "tvm": "tvm_ffi",
+    "tvm-ffi": "tvm_ffi", "apache-tvm-ffi": "tvm_ffi",
+}  # fmt: skip
+# libraries that are targets one day
+_TO_COME = ("pandas", "polars", "duckdb", "arro3", "cupy", "cudf")
 # top module of a class that may name a target -> target
 _TOPS = {**{name: name for name in ADAPTERS}, "jaxlib": "jax", "builtins": "memoryview"}
 
@@ -48,13 +52,13 @@ class Target:
         if self.library is not None:
             return self.library.choose(facts, self.form, whole)
         if self.call is not None:
-            name = _name_of(self.call)
-            top = getattr(self.call, "__module__", None)
-            own = _TOPS.get(top.partition(".")[0]) if isinstance(top, str) and top != "builtins" else None
+            call, name = self.call, _name_of(self.call)
+            own = _library_of(call)
             # torch.from_dlpack writes through read-only memory just as a torch.Tensor of ours would
-            readonly = KEPT if own is None else library(own).choose(facts, None, whole).readonly
+            readonly = KEPT if own is None else own.choose(facts, None, whole).readonly
+            giver = _class_giver(own, call) if isinstance(call, type) else lambda _: call
             return Rules(
-                name, name, "call", lambda _: self.call, devices=EVERY_DEVICE, layout=ANY,
+                name, name, "call", giver, devices=EVERY_DEVICE, layout=ANY,
                 swapped=True, readonly=readonly, unknown=True,
             )  # fmt: skip
         return OURSELVES
@@ -89,18 +93,48 @@ def resolve(target: "Any") -> Target:
     """
     if target is None:
         return Target()
-    if isinstance(target, str):
-        return Target(_loaded(target))
-    if isinstance(target, type):
+    cls = type(target)
+    if issubclass(cls, str):
+        return _by_name(target)
+    if issubclass(cls, type):
         named = _named_by_class(target)
         if named is not None:
             return named
-    elif isinstance(target, type(sys)):
-        return Target(_loaded(_MODULES.get(target.__name__, target.__name__)))
+    elif issubclass(cls, type(sys)):
+        name = vars(target).get("__name__")
+        name = name if isinstance(name, str) else "this module"
+        return Target(_loaded(_MODULES.get(name, name)))
     if callable(target):
+        own = _library_of(target)
+        # torch's functions have the qualname of a hidden class
+        if own is not None and f"{own.name}.{getattr(target, '__name__', None)}" in own.misreading:
+            return Target(own)
         return Target(call=target)
     names = ", ".join(ADAPTERS)
-    raise TypeError(f"a target is a name, a module, a class or a callable, not {type(target).__name__}; names: {names}")
+    raise TypeError(
+        f"a target is a name, a module, a class or a callable, not {full_name(cls)}: lend.to(x, target); names: {names}"
+    )
+
+
+def _by_name(name: str) -> Target:
+    """A target by the name of a library, or by the dotted name of a module or class of it that is known."""
+    if name in ADAPTERS:
+        return Target(_loaded(name))
+    if name in _MODULES:
+        return Target(_loaded(_MODULES[name]))
+    top = name.partition(".")[0]
+    if "." in name and top in _TOPS:
+        owner = _TOPS[top]
+        form = _spelled(library(owner)).get(name)
+        if form is not None:
+            return Target(_loaded(owner), form)
+    raise _unknown(name)
+
+
+def _spelled(found: Library) -> "dict[str, str]":
+    """The dotted names of the classes of a library: as they are called, and as they are imported."""
+    short = {f"{found.name}.{full.rpartition('.')[2]}": form for full, form in found.classes.items()}
+    return {**short, **found.classes}
 
 
 def library(name: str) -> Library:
@@ -127,22 +161,96 @@ def _loaded(name: str) -> Library:
 
 
 def _named_by_class(cls: type) -> "Target | None":
-    top = _TOPS.get(cls.__module__.partition(".")[0])
+    module = module_of(cls)
+    if module.startswith("lend."):
+        what = full_name(cls).rpartition(".")[2]
+        raise TypeError(f"lend.{what} is no target: lend.{what.lower()}(x) makes one")
+    top = _TOPS.get(module.partition(".")[0])
     if top is None:
         return None
     found = library(top)
     # jax calls its class "jaxlib._jax.Array", in a module "jax"
-    form = found.classes.get(f"{cls.__module__}.{cls.__name__.rpartition('.')[2]}")
+    form = found.classes.get(f"{module}.{full_name(cls).rpartition('.')[2]}")
     return None if form is None else Target(found, form)
 
 
+@guarded
+def _library_of(call: "Any") -> "Library | None":
+    """The library among our targets that a callable comes from."""
+    module = module_of(call) if isinstance(call, type) else getattr(call, "__module__", None)
+    top = _TOPS.get(module.partition(".")[0]) if isinstance(module, str) and module != "builtins" else None
+    return None if top is None else library(top)
+
+
+def _class_giver(own: "Library | None", cls: type) -> "Any":
+    """A class of a library is called as any callable is; what its constructor raises is told with what to name."""
+    if own is None and module_of(cls) != "builtins":
+        return lambda _: cls
+
+    def giver(facts: "Any") -> "Any":
+        def give(handed: "Any") -> "Any":
+            try:
+                return cls(handed)
+            except (LendError, MemoryError, RecursionError):
+                raise
+            except Exception as error:  # constructors raise what they like; it is the cause of ours
+                raise _not_made(own, cls, facts, error) from error
+
+        return give
+
+    return giver
+
+
+def _not_made(own: "Library | None", cls: type, facts: "Any", error: BaseException) -> NotLendable:
+    remedy = "a class that takes memory: memoryview, bytes, bytearray; or lend.view(x).tolist() for the values"
+    if own is not None:
+        first: dict[str, str] = {}
+        for name, form in _spelled(own).items():
+            first.setdefault(form, name)
+        forms = " or ".join([*first.values()][:3])
+        remedy = f"lend.to(x, {forms}), or a function of your own, which is called with a View"
+    return NotLendable.from_producer(
+        error,
+        f"{full_name(cls)} is made of other things than a View",
+        door=f"{full_name(cls)}(view)",
+        came=facts.came,
+        remedy=remedy,
+    )
+
+
 def _unknown(name: str) -> ValueError:
+    from lend.adapters.advice import looks_like_path
+
+    shown = repr(name) if len(name) <= 60 else repr(name[:60]) + "..."
+    there = f"there are {', '.join(ADAPTERS)}; their modules and classes (numpy.ndarray), and any callable"
+    near = _near(name)
+    if near:
+        return ValueError(f"{shown} names no target; near: {near}; {there}")
+    if name.partition(".")[0] in _TO_COME:
+        return ValueError(f"{shown} is no target yet: columns, tables and devices are not built; {there}")
+    if looks_like_path(name):
+        return ValueError(
+            f'{shown} names no target, and lend writes no files: numpy.save(path, lend.to(x, "numpy")); {there}'
+        )
+    if name.partition(".")[0].lower() in ("pil", "pillow"):
+        return ValueError(f"{shown} names no target; a function of it is one: lend.to(x, PIL.Image.fromarray); {there}")
+    if name in ("bytes", "bytearray", "list", "tuple"):
+        return ValueError(f"{shown} names no target; the class itself is one: lend.to(x, {name}); {there}")
+    return ValueError(f"{shown} names no target; {there}")
+
+
+def _near(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:40].lower(), ADAPTERS, n=3)
-    shown = repr(name) if len(name) <= 60 else repr(name[:60]) + "..."
-    hint = f"near: {', '.join(near)}" if near else f"there are {', '.join(ADAPTERS)}, their modules and classes"
-    return ValueError(f"{shown} names no target; {hint}, or give a callable")
+    if name in _TO_COME:
+        return ""
+    asked = name[:40].strip().lower()
+    if asked in ADAPTERS or asked in _MEANT:
+        return _MEANT.get(asked, asked)
+    found = get_close_matches(asked, ADAPTERS, n=2, cutoff=0.75)
+    if not found and asked.partition(".")[0] in _TOPS:
+        found = [_TOPS[asked.partition(".")[0]]]
+    return ", ".join(found)
 
 
 def _imported(module: str) -> "ModuleType":
@@ -150,8 +258,11 @@ def _imported(module: str) -> "ModuleType":
     return sys.modules[module]
 
 
+@guarded
 def _name_of(call: "Any") -> str:
+    if isinstance(call, type):
+        return full_name(call)
     module, name = getattr(call, "__module__", None), getattr(call, "__qualname__", None)
     if not isinstance(name, str):
-        return type(call).__qualname__
+        return full_name(type(call))
     return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name

@@ -3,7 +3,6 @@
 Each function returns the exception for its caller to raise, so that the traceback ends where the refusal was decided.
 """
 
-from lend._core.owners import type_name_of
 from lend.errors import (
     LeaseLost,
     LendError,
@@ -15,6 +14,7 @@ from lend.errors import (
     UnsupportedLayout,
     UnsupportedType,
 )
+from lend.protocols.classes import full_name, module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def name(obj: "Any") -> str:
     """The producer's type as a message names it; the protocols pass None for the unknown producer of a capsule."""
-    return "DLPack capsule" if obj is None else type_name_of(obj)
+    return "DLPack capsule" if obj is None else full_name(type(obj))
 
 
 def _the(protocol: "Protocol") -> str:
@@ -34,6 +34,8 @@ def _the(protocol: "Protocol") -> str:
 
 def facts(obj: "Any") -> str:
     """What came: our own objects tell everything but their values, foreign ones their type."""
+    if not module_of(type(obj)).startswith("lend."):
+        return name(obj)
     describe = getattr(type(obj), "_describe", None)
     return name(obj) if describe is None else str(describe(obj))
 
@@ -57,6 +59,17 @@ def producer_failed(obj: "Any", protocol: "Protocol", error: BaseException) -> L
         return type(error)(str(error))
     return NotLendable.from_producer(
         error, f"{name(obj)} refused {_the(protocol)}", door=protocol.dunder, came=name(obj)
+    )
+
+
+def misbehaved(obj: "Any", error: BaseException) -> LendError:
+    """Of an object that raised before any of its protocols was tried."""
+    return NotLendable.from_producer(
+        error,
+        f"{name(obj)} raised when lend looked at it, before any protocol was tried",
+        door=name(obj),
+        came=name(obj),
+        remedy="a plain array of its library that holds the same values",
     )
 
 
@@ -86,13 +99,26 @@ def bad_buffer(
     shape: "tuple[int, ...]",
     length: int,
 ) -> LendError:
-    came = f"{name(obj)}: format {format!r}, itemsize {itemsize}, ndim {ndim}, shape {shape}, len {length}"
+    came = f"{name(obj)}: format {shown(format)}, itemsize {itemsize}, ndim {ndim}, shape {shape}, len {length}"
     if field == "format":
+        remedy = "lend.buffer(x) for its bytes"
+        if (format or "").startswith("T{"):
+            remedy += ", or one field of it"
+        if (format or "").startswith("&"):
+            remedy = "lend.view(x.contents): what it points to"
+        if "O" in (format or ""):
+            remedy = 'its values as numbers first, such as x.astype("float64"): Python objects are nobody\'s to lend'
+        said = shown(format)
+        fact = f"cannot read the buffer format {said} of {name(obj)} as one dtype of {itemsize} bytes"
+        if (format or "").startswith("T{"):
+            fact = f"{name(obj)} holds records, for which lend has no dtype yet (buffer format {said})"
+        elif (format or "").strip("<>=@!0123456789") in ("s", "w", "p"):
+            fact = f"{name(obj)} holds strings of fixed width, for which lend has no dtype (buffer format {said})"
         return UnsupportedType.build(
-            f"cannot read the buffer format {format!r} of {name(obj)} as one dtype of {itemsize} bytes",
+            fact,
             came=came,
             tried=f"{protocol.name} -> format",
-            remedy=None if "O" in (format or "") else "lend.buffer(x) for its bytes",
+            remedy=remedy,
         )
     if field == "suboffsets":
         return UnsupportedLayout.build(
@@ -129,8 +155,11 @@ def _product(shape: "tuple[int, ...]") -> int:
 
 
 def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: "Any") -> LendError:
+    said = full_name(type(got))
+    if type(got) is tuple and all(type(part) is int for part in got):
+        said = f"tuple {got!r:.60}"
     return MalformedDescriptor.build(
-        f"{method} of {name(obj)} answered {type_name_of(got)}, not {wanted}",
+        f"{method} of {name(obj)} answered {said}, not {wanted}",
         came=name(obj),
         tried=f"{protocol.name} -> {method}",
     )
@@ -200,10 +229,12 @@ def bad_tensor(
     )
     tried = f"{protocol.name} -> {field}"
     if field == "dtype":
+        known = _DLPACK_NAMES.get(code)
+        fact = f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}"
+        if known is not None:
+            fact = f"lend has no dtype for the {known} of {name(producer)} (DLPack code {code}, {bits} bits)"
         return UnsupportedType.build(
-            f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}",
-            came=came,
-            tried=tried,
+            fact, came=came, tried=tried, remedy="its bits as uint8, or its values as float32, by the library it is of"
         )
     if field == "device":
         return UnsupportedType.build(
@@ -223,6 +254,14 @@ def bad_tensor(
     return MalformedDescriptor.build(
         f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried
     )
+
+
+# DLPack 1.1 has words for these, and lend has no dtype
+_DLPACK_NAMES = {
+    7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz",
+    12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu", 15: "float6_e2m3fn", 16: "float6_e3m2fn",
+    17: "float4_e2m1fn",
+}  # fmt: skip
 
 
 # -- giving --------------------------------------------------------------------------------------------------------
@@ -330,7 +369,11 @@ def too_precise() -> LendError:
 
 
 def too_many_dimensions(shown: "Any", got: int, most: int) -> LendError:
-    return UnsupportedLayout.build(f"{got} dimensions were asked for; lend has {most} at most", came=facts(shown))
+    return UnsupportedLayout.build(
+        f"{got} dimensions were asked for; lend has {most} at most",
+        came=facts(shown),
+        remedy="fewer dimensions: v.reshape(...)",
+    )
 
 
 def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
@@ -339,7 +382,9 @@ def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
 
 def out_of_bounds(shown: "Any", low: int, high: int, room: int) -> LendError:
     return MalformedDescriptor.build(
-        f"bytes {low} to {high} were asked for, and there are {room} (bounds)", came=facts(shown)
+        f"bytes {low} to {high} were asked for, and there are {room} (bounds)",
+        came=facts(shown),
+        remedy=f"an offset, a shape and strides that stay within {room} bytes",
     )
 
 
@@ -411,11 +456,27 @@ def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) ->
         "t": "bits",
         "V": "bytes, and none of them",
     }.get(kind, "which lend has no dtype for")
+    remedy = None
+    if kind in ("S", "U"):
+        remedy = "lend.buffer(x) for the bytes"
+    elif kind == "O":
+        remedy = 'its values as numbers first, such as x.astype("float64")'
     return UnsupportedType.build(
         f"{_the(protocol)} of {name(obj)} has the typestr {shown(typestr)}: {what}",
         came=name(obj),
         tried=f"{protocol.dunder} -> typestr",
-        remedy="lend.buffer(x) for the bytes" if kind in ("S", "U") else None,
+        remedy=remedy,
+    )
+
+
+def unread_name(obj: "Any", protocol: "Protocol", dtype: str, typestr: str) -> LendError:
+    size = typestr.lstrip("<>|=V")
+    bits = f"uint{8 * int(size)}" if size in ("1", "2", "4", "8") else "uint8"
+    return UnsupportedType.build(
+        f"lend has no dtype for {shown(dtype)}, whose elements {_the(protocol)} of {name(obj)} calls plain bytes",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> typestr {typestr!r}",
+        remedy=f'x.view("{bits}"), the bits, shared; or x.astype("float32"), a copy by its library',
     )
 
 
@@ -435,7 +496,7 @@ def struct_type(obj: "Any", protocol: "Protocol", kind: int, itemsize: int) -> L
         "their sizes can be read from it, the others lose their meaning in it",
         came=name(obj),
         tried=f"{protocol.dunder} -> typekind, itemsize",
-        remedy="__array_interface__, which carries units and fields",
+        remedy="__array_interface__, which carries units and fields" if chr(kind) in "MmV" else None,
     )
 
 

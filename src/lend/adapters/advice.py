@@ -1,0 +1,227 @@
+"""What to do with an object that cannot be lent: the "try" line, once all its doors are closed.
+
+Told by the class, as far as that will do; an object is asked only where its class is one that is known.
+"""
+
+from lend.adapters.rules import TARGETS
+from lend.protocols.classes import bases_of, module_of, shows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ANY = "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"
+_COLUMNS = "columns and tables are not built yet"
+_TABLE = f'{_COLUMNS}; one column of numbers as an array: lend.view(x["name"].to_numpy())'
+_ARROW = (
+    f"{_COLUMNS}, and nulls, bit-packed bools and strings are for them; until then an array that its library makes of "
+    "it, such as x.to_numpy()"
+)
+_NUMBERS = 'array.array("d", x), or numpy.asarray(x)'
+
+# a method that gives memory, and what is to be done with it; the first that the class has is told
+_WAYS = (
+    ("getbuffer", "lend.view(x.getbuffer())"),
+    ("toarray", "lend.view(x.toarray())"),
+    ("to_numpy", "lend.view(x.to_numpy())"),
+    ("numpy", "lend.view(x.numpy())"),
+    ("tobytes", "lend.view(x.tobytes())"),
+    ("to_bytes", "lend.view(x.to_bytes())"),
+)
+
+
+def for_unlendable(obj: "Any") -> "str | list[str]":
+    """What to do with an object that speaks none of our protocols."""
+    cls = type(obj)
+    for known, tell in _BY_CLASS:
+        if issubclass(cls, known):
+            return tell(obj)
+    if is_table(cls):
+        return _TABLE
+    if _is_of("scipy.sparse", cls):
+        return _of_scipy(obj)
+    if _is_of("torch", cls):
+        told = _of_torch(cls)
+        if told is not None:
+            return told
+    if _is_of("pyarrow", cls) and shows(cls, "as_py"):
+        return "an array of one element: pyarrow.array([x])"
+    if shows(cls, "__fspath__"):
+        return _of_path("x")
+    if shows(cls, "getvalue") and not shows(cls, "getbuffer"):
+        return "lend.view(x.getvalue().encode())"
+    for method, way in _WAYS:
+        if shows(cls, method):
+            return way
+    if shows(cls, "fileno"):
+        return "the mapped file: lend.view(mmap.mmap(x.fileno(), 0, access=mmap.ACCESS_READ))"
+    if shows(cls, "__next__") or shows(cls, "__iter__"):
+        return 'an array of what it yields, if those are numbers: array.array("d", x), or numpy.fromiter(x, "float64")'
+    return _ANY
+
+
+def for_refused(obj: "Any") -> "str | None":
+    """What to do with an object whose protocols refused it, where its refusals do not say."""
+    cls = type(obj)
+    if is_table(cls):
+        return _TABLE
+    if cls is memoryview:
+        return "what the memoryview was made of: a released one lends nothing more"
+    if _is_of("mmap", cls):
+        return "an mmap that is still open"
+    if _is_of("pyarrow", cls):
+        return _of_pyarrow(obj)
+    if shows(cls, "__arrow_c_array__") or shows(cls, "__arrow_c_stream__"):
+        return _ARROW
+    return None
+
+
+def _is_of(module: str, cls: type) -> bool:
+    """Whether a class, or one above it, comes from a module or from inside it."""
+    return any(f"{module_of(base)}.".startswith(f"{module}.") for base in bases_of(cls))
+
+
+def is_table(cls: type) -> bool:
+    """Whether objects of a class are tables: what lends columns."""
+    return shows(cls, "__dataframe__") or (shows(cls, "__arrow_c_stream__") and shows(cls, "columns"))
+
+
+# -- builtins ------------------------------------------------------------------------------------------------------
+
+
+def _of_str(text: str) -> "str | list[str]":
+    if text in TARGETS:
+        return f'the object first, then the target: lend.to(x, "{text}")'
+    if looks_like_path(text):
+        return [_of_path(repr(text) if len(text) <= 60 else "path"), "x.encode(), if it is the text that you mean"]
+    return "lend.view(x.encode())"
+
+
+def _of_path(path: str) -> str:
+    return f'numpy.load({path}, mmap_mode="r") for a .npy file, numpy.memmap({path}, mode="r") for bare bytes'
+
+
+def looks_like_path(text: str) -> bool:
+    """Whether a text is rather the path of a file than a name."""
+    tail = text.rpartition(".")[2]
+    return "/" in text or "\\" in text or ("." in text and tail.lower() in _ENDINGS)
+
+
+_ENDINGS = frozenset({"npy", "npz", "bin", "dat", "raw", "csv", "txt", "parquet", "arrow", "feather", "pt", "png"})
+
+
+def _of_complex(_: "Any") -> str:
+    return "an array of one element: numpy.array([x])"
+
+
+def _of_number(_: "Any") -> str:
+    return 'an array of one element: array.array("d", [x])'
+
+
+def _of_sequence(items: "Any") -> str:
+    from lend.protocols.order import ORDER
+
+    first = type(items[0]) if len(items) else int
+    if issubclass(first, (bytes, bytearray, memoryview)) or any(shows(first, protocol.dunder) for protocol in ORDER):
+        return "one of its items at a time: [lend.view(item) for item in x]"
+    if issubclass(first, (str, dict)):
+        return f"{_COLUMNS}; text is lent encoded, one at a time: lend.view(x[0].encode())" if first is str else _ANY
+    if issubclass(first, (list, tuple)):
+        return "an array of its values: numpy.asarray(x)"
+    return f"an array of its values: {_NUMBERS}"
+
+
+def _of_set(_: "Any") -> str:
+    return 'an array of its values: array.array("d", x)'
+
+
+def _of_range(_: "Any") -> str:
+    return 'an array of its values: array.array("q", x), or numpy.asarray(x)'
+
+
+def _of_dict(_: "Any") -> str:
+    return "one of its values at a time: lend.view(x[key])"
+
+
+def _of_none(_: "Any") -> str:
+    return "an array in place of None: what should have returned one returned nothing"
+
+
+def _of_class(_: "Any") -> str:
+    return "an object of this class, not the class itself"
+
+
+_BY_CLASS = (
+    (str, _of_str),
+    ((bool, int, float), _of_number),
+    (complex, _of_complex),
+    ((list, tuple), _of_sequence),
+    ((set, frozenset), _of_set),
+    (range, _of_range),
+    (dict, _of_dict),
+    (type(None), _of_none),
+    (type, _of_class),
+)
+
+
+# -- libraries -----------------------------------------------------------------------------------------------------
+
+
+def _of_scipy(obj: "Any") -> str:
+    """A sparse array of SciPy's: the parts that its format has."""
+    cls = type(obj)
+    for part, parts in (("indptr", "x.data, x.indices and x.indptr"), ("offsets", "x.data and x.offsets")):
+        if part in getattr(obj, "__dict__", ()):
+            return f"lend.view(x.toarray()), or its parts apart: {parts}"
+    if shows(cls, "row") and shows(cls, "col"):
+        return "lend.view(x.toarray()), or its parts apart: x.data, x.row and x.col"
+    return "lend.view(x.toarray()), or its parts apart: those of x.tocsr()"
+
+
+def _of_torch(cls: type) -> "str | None":
+    if shows(cls, "parameters"):
+        return "its parameters, one at a time: [lend.view(p.detach()) for p in x.parameters()]"
+    if shows(cls, "_typed_storage") or cls.__name__ == "TypedStorage":
+        return "a tensor over it: torch.empty(0, dtype=x.dtype).set_(x)"
+    if cls.__name__ == "UntypedStorage":
+        return "a tensor over it: torch.empty(0, dtype=torch.uint8).set_(x)"
+    return None
+
+
+def _of_pyarrow(obj: "Any") -> str:
+    """An array of pyarrow's that is no plain one: what makes one of it."""
+    if shows(type(obj), "combine_chunks"):
+        return "x.combine_chunks(), which copies unless there is one chunk"
+    kind = str(obj.type)
+    if kind == "null":
+        return "an array with values: all of these are null"
+    if kind == "bool":
+        filled = "x.fill_null(False)" if obj.null_count else "x"
+        return f'{filled}.cast("uint8"): pyarrow\'s bools are bit-packed, and this makes one byte of each'
+    for start, way in _PYARROW:
+        if kind.startswith(start):
+            return f"{_COLUMNS}; until then {way}"
+    if obj.null_count:
+        return f"{_COLUMNS}, and nulls are for them; until then x.fill_null(0), which copies, or x.drop_null()"
+    return f"{_COLUMNS}; its buffers can be lent one at a time: lend.view(x.buffers()[1])"
+
+
+_PYARROW = (
+    ("string_view", "its buffers, one at a time: lend.view(x.buffers()[1])"),
+    ("binary_view", "its buffers, one at a time: lend.view(x.buffers()[1])"),
+    ("string", "its offsets and its bytes apart: lend.view(x.buffers()[1]) and lend.view(x.buffers()[2])"),
+    ("large_string", "its offsets and its bytes apart: lend.view(x.buffers()[1]) and lend.view(x.buffers()[2])"),
+    ("binary", "its offsets and its bytes apart: lend.view(x.buffers()[1]) and lend.view(x.buffers()[2])"),
+    ("large_binary", "its offsets and its bytes apart: lend.view(x.buffers()[1]) and lend.view(x.buffers()[2])"),
+    ("date32", 'x.view("int32"), days since 1970'),
+    ("date64", 'x.view("int64"), milliseconds since 1970'),
+    ("time32", 'x.view("int32")'),
+    ("time64", 'x.view("int64")'),
+    ("duration", 'x.view("int64")'),
+    ("timestamp", 'x.view("int64"), counted from 1970 in UTC'),
+    ("list", "x.offsets and x.flatten() apart"),
+    ("large_list", "x.offsets and x.flatten() apart"),
+    ("fixed_size_list", "x.flatten(), and the size of a list from x.type.list_size"),
+    ("struct", "its fields, one at a time: lend.view(x.field(0))"),
+    ("dictionary", "x.indices and x.dictionary apart"),
+)

@@ -1,0 +1,173 @@
+"""torch tensors without one block of memory, or of a dtype that lend lacks: what is said, and that the remedy works."""
+
+import re
+import warnings
+
+import pytest
+
+import lend
+from lend import front
+from lend.errors import LendError, NotLendable, UnsupportedType
+
+torch = pytest.importorskip("torch")
+
+
+def square():
+    return torch.eye(4)
+
+
+def quantized():
+    return torch.quantize_per_tensor(square(), 0.5, 0, torch.quint8)
+
+
+def nested():
+    return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+
+
+def jagged():
+    return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+
+
+# what comes -> the class and the fact of its refusal, and every expression that the "try" line offers
+CASES = {
+    "COO": (
+        lambda: square().to_sparse(),
+        NotLendable,
+        "this torch.Tensor is sparse (sparse_coo)",
+        ["x.to_dense()", "x.coalesce().indices()", "x.coalesce().values()"],
+    ),
+    "COO with a gradient": (
+        lambda: square().to_sparse().requires_grad_(),
+        NotLendable,
+        "is sparse (sparse_coo)",
+        ["x.detach().to_dense()", "x.detach().coalesce().values()"],
+    ),
+    "CSR": (
+        lambda: square().to_sparse_csr(),
+        NotLendable,
+        "is sparse (sparse_csr)",
+        ["x.to_dense()", "x.crow_indices()", "x.col_indices()", "x.values()"],
+    ),
+    "CSC": (
+        lambda: square().to_sparse_csc(),
+        NotLendable,
+        "is sparse (sparse_csc)",
+        ["x.to_dense()", "x.ccol_indices()", "x.row_indices()", "x.values()"],
+    ),
+    "BSR": (
+        lambda: square().to_sparse_bsr((2, 2)),
+        NotLendable,
+        "is sparse (sparse_bsr)",
+        ["x.to_dense()", "x.crow_indices()", "x.col_indices()", "x.values()"],
+    ),
+    "BSC": (
+        lambda: square().to_sparse_bsc((2, 2)),
+        NotLendable,
+        "is sparse (sparse_bsc)",
+        ["x.to_dense()", "x.ccol_indices()", "x.row_indices()", "x.values()"],
+    ),
+    "meta": (
+        lambda: torch.empty(3, device="meta"),
+        NotLendable,
+        "is on the meta device: it has a shape and no memory",
+        ['torch.empty_like(x, device="cpu")'],
+    ),
+    "nested": (
+        nested,
+        NotLendable,
+        "is nested",
+        ["[lend.view(t) for t in x.unbind()]", "x.to_padded_tensor(0.0)"],
+    ),
+    "jagged": (
+        jagged,
+        NotLendable,
+        "NestedTensor overrides __torch_dispatch__",
+        ["x.values()", "x.offsets()", "x.to_padded_tensor(0.0)"],
+    ),
+    "quantized": (
+        quantized,
+        UnsupportedType,
+        "lend has no dtype for torch.quint8",
+        ["x.int_repr()", "x.dequantize()"],
+    ),
+    "float8": (
+        lambda: square().to(torch.float8_e5m2),
+        UnsupportedType,
+        "lend has no dtype for torch.float8_e5m2",
+        ["x.view(torch.uint8)", "x.float()"],
+    ),
+    "bits16": (
+        lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits16),
+        UnsupportedType,
+        "lend has no dtype for torch.bits16",
+        ["x.view(torch.uint16)"],
+    ),
+}
+
+
+def made(name):
+    """A tensor of CASES; some are announced as deprecated or as prototypes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return CASES[name][0]()
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("warm", [False, True], ids=["first of its type", "its type was met before"])
+def test_a_tensor_without_one_block_of_memory_is_refused_with_a_remedy_that_works(name, warm):
+    _, kind, fact, remedies = CASES[name]
+    x = made(name)
+    front.forget()
+    if warm:
+        lend.view(torch.zeros(1))
+    with pytest.raises(kind, match=re.escape(fact)) as refused:
+        lend.view(x)
+    for remedy in remedies:
+        assert remedy in refused.value.remedy
+        given = eval(remedy, {"torch": torch, "lend": lend, "x": x})
+        assert given if isinstance(given, list) else lend.view(given)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_view_refuses_to_and_explain_refuse_with_the_same_words(name):
+    x = made(name)
+    told = set()
+    for function in (lambda: lend.view(x), lambda: lend.to(x, "memoryview"), lambda: lend.explain(x)):
+        with pytest.raises(LendError) as refused:
+            function()
+        told.add(str(refused.value))
+    assert len(told) == 1
+
+
+def test_a_tensor_inside_a_transform_is_told_where_to_be_viewed():
+    def inside(tensor):
+        with pytest.raises(NotLendable, match=r"inside a transform of torch \(vmap, grad\)"):
+            lend.view(tensor)
+        return tensor
+
+    torch.func.vmap(inside)(torch.ones(2, 3))
+
+
+# -- dtypes that torch lacks --
+
+
+@pytest.mark.parametrize(
+    "part", [(slice(None), slice(None, None, 2)), (slice(None, None, -1),), (0, 0)], ids=["gaps", "backwards", "0-d"]
+)
+def test_the_remedy_for_opaque_bytes_works_whatever_the_strides_are(part):
+    np = pytest.importorskip("numpy")
+    x = np.arange(84, dtype="u1").reshape(4, 21).view("V7")[part]
+    with pytest.raises(UnsupportedType) as refused:
+        lend.to(x, "torch")
+    remedy = refused.value.remedy.partition(": ")[0]
+    tensor = lend.to(eval(remedy, {"lend": lend, "x": x}), "torch")
+    assert tensor.numpy().tobytes() == x.tobytes()
+
+
+def test_the_remedy_for_swapped_datetimes_keeps_their_values():
+    np = pytest.importorskip("numpy")
+    x = np.array(["1970-01-03", "2020-01-01"], dtype=">M8[D]")
+    with pytest.raises(UnsupportedType) as refused:
+        lend.to(x, "torch")
+    remedy = refused.value.remedy.partition(": ")[0]
+    assert lend.to(eval(remedy, {"lend": lend, "x": x}), "torch").tolist() == [2, 18262]

@@ -1,0 +1,40 @@
+"""What a caller requires of a View, and what is said when it is not met: the remedy works, wrong words are told."""
+
+import array
+
+import pytest
+
+import lend
+from lend.errors import UnsupportedLayout, UnsupportedType
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.mark.parametrize("keyword", ["ndim", "align"])
+def test_what_is_no_integer_is_told(keyword):
+    with pytest.raises(TypeError, match=f"{keyword} is an integer or None, not '2'"):
+        lend.view(b"1234", **{keyword: "2"})
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_more_dimensions_are_made_as_told(ndim):
+    x = array.array("d", [1.0, 2.0])
+    with pytest.raises(UnsupportedLayout, match=f"a View of {ndim} dimensions was required; this memory has 1") as told:
+        lend.view(x, ndim=ndim)
+    assert eval(told.value.remedy, {"lend": lend, "x": x}).ndim == ndim
+
+
+def test_another_dtype_is_converted_or_read_as_told():
+    x = array.array("f", [1.0, 2.0])
+    with pytest.raises(UnsupportedType, match="lend does not convert values") as told:
+        lend.view(x, dtype="int32")
+    assert 'lend.to(x, "numpy").astype("int32")' in told.value.remedy
+    assert lend.to(x, "numpy").astype("int32").tolist() == [1, 2]
+    assert 'lend.view(x).reinterpret("int32")' in told.value.remedy
+    assert lend.view(x).reinterpret("int32").tolist() == [0x3F800000, 0x40000000]
+
+
+def test_a_dtype_of_another_size_is_not_told_to_be_reinterpreted():
+    with pytest.raises(UnsupportedType) as told:
+        lend.view(array.array("f", [1.0]), dtype="float64")
+    assert "reinterpret" not in told.value.remedy
