@@ -15,18 +15,18 @@ WHAT = {
     "arrays": ("arrays.py", [], ["--processes", "1", "--rounds", "11"]),
     "imports": ("imports.py", [], ["--rounds", "11"]),
     "memory": ("memory.py", [], ["--count", "10000"]),
-    "counts": ("callgrind.py", ["--check"], ["--check"]),
+    "counts": ("callgrind.py", [], ["--check"]),
 }
 
 
 def main():
     """Run the named scripts; the exit status is the worst of theirs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", choices=[[], *WHAT], help="default: arrays imports memory")
+    parser.add_argument("what", nargs="*", choices=[[], *WHAT], help="default: all")
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that everything runs")
     options = parser.parse_args()
     worst = 0
-    for name in options.what or ("arrays", "imports", "memory"):
+    for name in options.what or WHAT:
         script, usual, quick = WHAT[name]
         print(f"== {name}", file=sys.stderr, flush=True)
         command = [sys.executable, str(HERE / script), *(quick if options.quick else usual)]

@@ -5,7 +5,7 @@
 sentence.
 """
 
-from lend.front import buffer, to, view
+from lend.front import buffer, view
 
 __version__ = "0.1.0.dev0"
 
@@ -21,6 +21,7 @@ _ROOMS = {
     "explain": ("lend.plan", "explain"),
     "loans": ("lend.inspection.loans", "loans"),
     "show_versions": ("lend.inspection.versions", "show_versions"),
+    "to": ("lend.plan.ways", "to"),
     "typing": ("lend.typing", None),
 }
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from lend.inspection.loans import loans
     from lend.inspection.versions import show_versions
     from lend.plan import explain
+    from lend.plan.ways import to
     from lend.views.buffers import Buffer
     from lend.views.view import View
 else:

@@ -25,14 +25,4 @@ def view(
     align: int | None = None,
 ) -> View: ...
 def buffer(obj: IntoView | CapsuleType, *, copy: bool | None = None, writable: bool | None = None) -> Buffer: ...
-def to(
-    obj: Any,
-    target: Any = None,
-    *,
-    copy: bool | None = None,
-    device: object = None,
-    nulls: Any = None,
-    alias_readonly: bool = False,
-    **options: Any,
-) -> Any: ...
 def forget() -> None: ...

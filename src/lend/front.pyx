@@ -4,28 +4,21 @@ The first object of a type is taken by trying the doors in order; what worked is
 one costs a dict probe. The cache is strong, bounded, and never holds a refusal: a type may learn a protocol later, and
 dynamic classes must not be kept alive for ever.
 """
-from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release
-from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_CheckExact
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport uint32_t, uint64_t
+from cpython.ref cimport Py_DECREF, PyObject
 from libc.string cimport memset
 
 from lend._core.checked cimport raise_pending
-from lend._core.dlpack cimport DLPackExchangeAPI, DLTensor
-from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Protocol, taken_by
+from lend._core.owners cimport Owner, Protocol, taken_by
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, GATHERED, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, WANT_ANY,
-    WANT_BYTES, WANT_WRITABLE, Record, clear_dims, copy_record, element_count, is_aligned,
-    span_of,
+    C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
+    copy_record,
 )
-from lend._core.shortcuts cimport shorten_call, shorten_call_2
-from lend.dtypes.code cimport code_word
+from lend._core.shortcuts cimport shorten_call, shorten_other_call
 from lend.protocols.buffer cimport take_gathered
-from lend.views.view cimport View, blank, hold, track
+from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
 
 from lend.protocols.buffer import BUFFER
-from lend.views.view import set_hooks
 
 cdef enum:
     REMEMBERED = 256     # types; beyond that the cache is emptied and fills again
@@ -42,18 +35,9 @@ cdef extern from *:
     #else
     #define LEND_SLOTS 1   /* the table below is read and written under the GIL alone */
     #endif
-    #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
     """
     const bint HAVE_SLOTS "LEND_SLOTS"
-    bint has_release "lend_has_release"(object exporter)
     PyObject* type_pointer "(PyObject *)Py_TYPE"(object obj)
-
-cdef extern from "Python.h":
-    PyObject* call_one "PyObject_CallOneArg"(PyObject* function, object argument)
-    int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
-    void drop "Py_XDECREF"(PyObject*)
-    void PyErr_SetObject(object kind, object value)
-    PyObject* PyErr_Occurred()
 
 cdef struct Slot:
     PyObject* type
@@ -61,6 +45,11 @@ cdef struct Slot:
 
 # a direct-mapped table before the dict; it borrows from the dict and is emptied with it
 cdef Slot[REMEMBERED] slots
+
+
+cdef Protocol protocol_known(object obj):
+    """`known`, for the other compiled files."""
+    return known(obj)
 
 
 cdef inline Protocol known(object obj):
@@ -83,7 +72,9 @@ cdef object looked_up(cls):
     """The protocol of a type in the dict; a type that cannot be hashed (its metaclass says so) is never in it."""
     try:
         return takes.get(cls)
-    except TypeError:
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - the hash of a metaclass may raise anything
         return None
 
 
@@ -164,6 +155,8 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     cdef int want = WANT_ANY
     if copy is not None and copy is not True and copy is not False:
         raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+    if writable is not None and writable is not True and writable is not False:
+        raise TypeError(f"writable is None, True or False, not {writable!r:.60}")
     if writable and not copy:
         want = WANT_WRITABLE
     made = take(obj, want, copy is True)
@@ -204,75 +197,44 @@ def buffer(obj, *, copy=None, writable=None):
     <Buffer 4 bytes on cpu, read-only, lent by bytes>
     """
     cdef int want = WANT_BYTES
+    cdef View made
     if copy is not None and copy is not True and copy is not False:
         raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+    if writable is not None and writable is not True and writable is not False:
+        raise TypeError(f"writable is None, True or False, not {writable!r:.60}")
     if writable and not copy:
         want |= WANT_WRITABLE
-    cdef View made = take(obj, want, copy is True)
+    made = take(obj, want, copy is True)
     if copy and not made.record.flags & GATHERED:
         from lend.views import derived
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
         made.record.flags |= READONLY
-    return made.buffer
+    return bytes_of(owner_of(made), &made.record)
 
 
-def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=False, **options):
-    """Hand the memory of an object to a library, a class or a callable; copied only when it must be.
-
-    Parameters
-    ----------
-    obj : object
-        Whatever `lend.view` takes; also a tensor whose value torch has still to write out, and a buffer with rows
-        behind pointers, which are copied.
-    target : str, module, class or callable
-        "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
-        `numpy.ndarray`; or any callable, which is called with a View (with a Buffer if obj is one). Without a target,
-        and with `device`, a View or Buffer of our own is returned.
-    copy : bool, optional
-        None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
-        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused.
-    device : Device, str or pair, optional
-        Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
-    nulls : optional
-        For columns; arrays have none.
-    alias_readonly : bool, optional
-        True: you promise not to write, and read-only memory is shared with a target that cannot mark it so.
-    **options
-        Options of the target; none of those above has any yet.
-
-    Returns
-    -------
-    object
-        A numpy.ndarray, torch.Tensor, jax.Array, pyarrow.Array (one dimension), pyarrow.Tensor, pyarrow.Buffer (of a
-        Buffer), memoryview or tvm_ffi.Tensor; or what the callable returned. It holds the lease as long as it lives.
-
-    Raises
-    ------
-    CopyRequired
-        With copy=False, when the target cannot take the memory as it lies.
-    UnsupportedType, UnsupportedLayout
-        When the target has no such dtype, or would lose values, whatever was copied.
-    NotHostAccessible
-        When the memory is on a device.
-    LeaseLost
-        When obj is a View that was released, or whose producer moved the memory since.
-    ValueError, ImportError, TypeError
-        When the target is unknown, not installed, or does not know an option.
-
-    Examples
-    --------
-    >>> import lend
-    >>> memory = bytearray(b"abcd")
-    >>> m = lend.to(memory, "memoryview")
-    >>> m[0] = ord("x")
-    >>> memory
-    bytearray(b'xbcd')
-    >>> lend.to(b"1234", bytes)
-    b'1234'
-    """
-    from lend.plan import to as carry_out
-    return carry_out(obj, target, copy=copy, device=device, nulls=nulls, alias_readonly=alias_readonly, **options)
+cdef object buffer_plain(object obj):
+    """`buffer(obj)`: the bytes of it, without a View in between where the protocol is known."""
+    cdef Protocol protocol = known(obj)
+    cdef Record record
+    cdef PyObject* holder
+    cdef Owner owner
+    cdef View made
+    if protocol is None or protocol is OWN:
+        made = take(obj, WANT_BYTES, False)
+        return bytes_of(owner_of(made), &made.record)
+    record.ndim = 0
+    record.flags = 0
+    holder = (<RawTake> protocol.take)(obj, &record, NULL, WANT_BYTES, protocol.data)
+    if holder is NULL:
+        made = second_try(None, obj, WANT_BYTES, False, protocol)
+        return bytes_of(owner_of(made), &made.record)
+    owner = <Owner> holder
+    Py_DECREF(owner)
+    try:
+        return bytes_of(owner, &record)
+    finally:
+        clear_dims(&record)
 
 
 cdef View take(object obj, int want, bint gather):
@@ -291,58 +253,15 @@ cdef View take(object obj, int want, bint gather):
     return made
 
 
-# -- lend.to(view, "name"), when nothing is to be done but to hand over -----------------------------------------------
+cdef View quiet_view(object obj):
+    """A View of obj by the protocol that its type is known for; None when there is none, or it refuses.
 
-cdef enum:
-    REMEMBERED_WAYS = 64
-
-cdef struct Way:
-    PyObject* target         # a str, ours
-    PyObject* give           # the function that hands a View over, ours
-    uint64_t dtype
-    uint32_t layout
-
-# what the planner said of a target, a dtype and a layout class, so that it need not be asked for each View
-cdef Way[REMEMBERED_WAYS] ways
-
-
-cdef PyObject* to_plain(object obj, object target) noexcept:
-    """`to(x, target)` by a way that is known; NULL without an exception when it must be found first."""
-    cdef View view
-    cdef Way* way
-    cdef Protocol protocol
-    cdef uint64_t dtype
-    cdef uint32_t layout
-    if not HAVE_SLOTS or not (type(target) is str or type(target) is type):
-        return NULL
-    if type(obj) is View:
-        view = <View> obj
-        if view.record.flags & RELEASED or not still_there(view):
-            return NULL
-    else:
-        protocol = known(obj)
-        # the bytes of a Buffer go other ways; a bare capsule stays unconsumed if it is refused: the planner looks first
-        if protocol is None or protocol is OWN or PyCapsule_CheckExact(obj):
-            return NULL
-        view = taken(protocol, obj)
-        if view is None:
-            return NULL
-    if view.record.device_type != DEVICE_CPU:
-        return NULL if view is obj else long_way(obj, target, view)
-    dtype = code_word(view.record.dtype)
-    layout = layout_class(&view.record)
-    way = &ways[(dtype ^ dtype >> 32 ^ layout ^ <size_t> <PyObject*> target >> 5) % REMEMBERED_WAYS]
-    if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
-        if find_way(view, target, way, dtype, layout) <= 0:
-            return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view)
-    # held while it runs: another thread may put another way into the slot meanwhile
-    give = <object> way.give
-    return call_one(<PyObject*> give, view)
-
-
-cdef View taken(Protocol protocol, object obj):
-    """A View of obj by the protocol of its type; None when that refuses, which the long way says in full."""
+    The bytes of a Buffer go other ways, and a bare capsule must stay unconsumed until it is wanted: None for them too.
+    """
+    cdef Protocol protocol = known(obj)
     cdef View made
+    if protocol is None or protocol is OWN or PyCapsule_CheckExact(obj):
+        return None
     try:
         made = blank()
         if opened(made, protocol, obj, WANT_ANY) is not None:
@@ -353,137 +272,16 @@ cdef View taken(Protocol protocol, object obj):
         return None
 
 
-cdef PyObject* long_way(object obj, object target, View view) noexcept:
-    """By the planner, which gets the View that was taken, so that the producer is asked once."""
-    try:
-        from lend.plan import planner
-        made = planner.draw(obj, target, None, None, None, False, {}, view).carry_out()
-        Py_INCREF(made)
-        return <PyObject*> made
-    except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
-        PyErr_SetObject(type(error), error)
-        return NULL
-
-
-cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t layout) noexcept:
-    """Ask the planner once; whatever it refuses is refused again, in full, by the long way round."""
-    cdef PyObject* old
-    try:
-        from lend.plan.planner import quick
-        give = quick(target, view)
-    except (BufferError, ValueError, TypeError, ImportError):
-        return 0
-    except BaseException as error:  # noqa: BLE001 - an interrupt, say: set again for the caller, who is in C
-        PyErr_SetObject(type(error), error)
-        return -1
-    if give is None:
-        return 0
-    old = way.give
-    Py_INCREF(give)
-    way.give = <PyObject*> give
-    drop(old)
-    old = way.target
-    Py_INCREF(target)
-    way.target = <PyObject*> target
-    drop(old)
-    way.dtype = dtype
-    way.layout = layout
-    return 1
-
-
-cdef uint32_t layout_class(const Record* record) noexcept nogil:
-    """What a target's rules may ask of the layout of host memory, in one word."""
-    cdef uint32_t layout = record.flags & (READONLY | C_CONTIGUOUS | F_CONTIGUOUS | UNTOLD)
-    layout |= <uint32_t> record.ndim << 16
-    if is_aligned(record):
-        layout |= 1 << 24
-    if element_count(record) == 0:
-        layout |= 1 << 25
-    elif not <size_t> record.data & 63:
-        layout |= 1 << 26
-    return layout
-
-
-cdef bint still_there(View view) noexcept:
-    """The memory is where it was lent, or nobody can have moved it. False: unknown or moved; the planner asks fully."""
-    cdef Py_buffer now
-    cdef Py_buffer* lease
-    cdef DLTensor tensor
-    cdef DLPackExchangeAPI* table
-    cdef Protocol protocol
-    cdef object producer
-    cdef bint same
-    if view.record.flags & INLINE_LEASE:
-        producer = view.holder
-        lease = &view.lease
-    elif type(view.holder) is BufferOwner:
-        producer = (<BufferOwner> view.holder).held
-        if (<BufferOwner> view.holder).exporter is not None:
-            return False
-        lease = &(<BufferOwner> view.holder).lease
-    elif type(view.holder) is MemoryOwner:
-        return True
-    else:
-        if view.record.flags & INLINE_TENSOR:
-            producer = view.holder
-        elif type(view.holder) is DLPackOwner:
-            producer = (<Owner> view.holder).held
-        else:
-            return False
-        protocol = known(producer)
-        if protocol is None or protocol.data is NULL or producer is None:
-            return False
-        table = <DLPackExchangeAPI*> protocol.data
-        if table.dltensor_from_py_object_no_sync is NULL:
-            return False
-        if table.dltensor_from_py_object_no_sync(<void*> producer, &tensor) != 0:
-            PyErr_Clear()
-            return False
-        # a slice of it lies elsewhere: only the whole is compared here
-        return <char*> tensor.data + tensor.byte_offset == view.record.data and elements(&tensor) == element_count(
-            &view.record)
-    if has_release(producer):
-        return True      # it counts its exports, and does not move while one is open
-    if get_buffer(producer, &now, PyBUF_FULL_RO) < 0:
-        PyErr_Clear()
-        return False
-    same = now.buf is lease.buf and now.len == lease.len
-    PyBuffer_Release(&now)
-    return same and base_is_there(producer, &view.record)
-
-
-cdef bint base_is_there(object producer, const Record* record) noexcept:
-    """An array that is a view of another shows the old place when that one moves: the other is asked too."""
-    cdef Py_buffer now
-    cdef Py_ssize_t low, high
-    cdef bint inside
-    base = getattr(producer, "base", None)
-    if base is None or getattr(base, "base", base) is base:
-        return True      # it owns its memory, or holds that of what is no array
-    if base.base is not None or get_buffer(base, &now, 0) < 0:
-        PyErr_Clear()
-        return False
-    span_of(record, &low, &high)
-    inside = <char*> now.buf <= record.data + low and record.data + high <= <char*> now.buf + now.len
-    PyBuffer_Release(&now)
-    return inside
-
-
-cdef Py_ssize_t elements(const DLTensor* tensor) noexcept nogil:
-    cdef Py_ssize_t n = 1
-    cdef int i
-    for i in range(tensor.ndim):
-        n *= tensor.shape[i]
-    return n
-
-
 cdef View second_try(View made, object obj, int want, bint gather, Protocol protocol):
     """The known door refused this object: another may serve (a datetime64 array has no buffer)."""
     try:
         raise_pending()
     except BufferError as refusal:
-        clear_dims(&made.record)
         refused = refusal
+    if made is None:
+        made = blank()
+    else:
+        clear_dims(&made.record)
     return first_door(made, obj, want, gather, protocol, refused)
 
 
@@ -541,8 +339,10 @@ cdef int remember(cls, Protocol protocol) except -1:
         forget()
     try:
         takes[cls] = protocol
-    except TypeError:
-        pass    # not to be hashed: asked anew each time
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - not to be hashed: asked anew each time
+        pass
     return 0
 
 
@@ -552,9 +352,9 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
     cdef bint fortran
     if stream is not None:
         requirements.check_stream(made, stream)
-    if device is not None:
-        requirements.check_device(made, device)
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
+    if device is not None:
+        reasons += requirements.elsewhere(made, device)
     if copy and (reasons or not made.record.flags & GATHERED):
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS
                                    and not made.record.flags & C_CONTIGUOUS)
@@ -578,21 +378,5 @@ def forget():
     takes[View] = OWN
 
 
-def _buffer_of(view):
-    from lend.views.buffers import buffer_of
-    return buffer_of(view)
-
-
-def _array(obj, dtype, copy):
-    from lend.adapters.numpy import array
-    return array(obj, dtype, copy)
-
-
-def _verify(obj):
-    from lend.plan.recheck import verify
-    verify(obj)
-
-
-set_hooks(buffer=_buffer_of, to=to, array=_array, verify=_verify)
 shorten_call(view, view_plain)
-shorten_call_2(to, to_plain)
+shorten_other_call(buffer, buffer_plain)

@@ -299,6 +299,7 @@ class Lending(RuleBasedStateMachine):
     def hand_out_a_struct(self, which):
         thing = self.some(which, "view", "buffer")
         if thing is not None and len(self.hand) < 14:
+            thing.told = True
             self.keep("struct", thing.obj.__array_struct__, thing, counted=True)
 
     @rule(which=which)
@@ -307,6 +308,7 @@ class Lending(RuleBasedStateMachine):
         if thing is None:
             return
         said = thing.obj.__array_interface__
+        thing.told = True
         assert (said["shape"], said["typestr"]) == (thing.layout.shape, TYPESTRS[thing.layout.dtype])
         assert said["data"][1] is thing.readonly
         if thing.layout.size:
@@ -385,7 +387,9 @@ class Lending(RuleBasedStateMachine):
             except BufferError:
                 assert any(isinstance(node, Thing) and node.perhaps_on is thing for node in reachable(self.hand))
                 return
-        thing.released, thing.pins, thing.on, thing.counted = True, [], None, False
+        thing.released, thing.on, thing.counted = True, None, False
+        if not thing.told:  # an address that was told must stay good until the object goes
+            thing.pins = []
 
     @rule(which=which)
     def use_after_release(self, which):

@@ -414,13 +414,24 @@ class Named(ArrayInterface):
     ("|V2", "bfloat16", "bfloat16"),
     (f"{THERE}V2", "bfloat16", f"{THERE}bfloat16"),
     ("|V4", "bfloat16", "opaque[4]"),
-    ("|V1", "float8_of_tomorrow", "opaque[1]"),
     ("|V2", "void16", "opaque[2]"),
     ("|V2", 16, "opaque[2]"),
 ])  # fmt: skip
 def test_a_dtype_that_the_object_names_is_taken_if_its_size_fits(typestr, name, right):
     lender = Named(bytes(4), (1,), typestr, name=name, descr=[("", typestr)])
     assert lend.view(lender).dtype == lend.DType(right)
+
+
+@pytest.mark.parametrize("typestr", ["|V1", "<V1", "|V2"])
+def test_a_dtype_of_another_name_is_refused_as_numbers_that_lend_does_not_know(typestr):
+    lender = Named(bytes(4), (1,), typestr, name="float8_of_tomorrow", descr=[("", typestr)])
+    with pytest.raises(UnsupportedType, match=r"no dtype for 'float8_of_tomorrow'.*\n.*\n.*\n.*try.*x\.view\("):
+        lend.view(lender)
+
+
+def test_the_bytes_of_a_dtype_of_another_name_are_lent_as_a_buffer():
+    lender = Named(bytes(4), (4,), "|V1", name="float8_of_tomorrow", descr=[("", "|V1")])
+    assert lend.buffer(lender).nbytes == 4
 
 
 def test_a_mask_is_never_ignored():

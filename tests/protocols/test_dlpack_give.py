@@ -7,7 +7,7 @@ import struct
 import pytest
 
 import lend
-from lend.errors import LendError
+from lend.errors import LendError, StreamError
 from support import counting
 from support.counting import CountingDLPack, consume, natural_strides
 from support.producers import ArrayInterface
@@ -260,3 +260,11 @@ def test_a_buffer_goes_out_as_unsigned_bytes():
     buffer = lend.buffer(bytearray(FLOATS))
     fields, tensor = given(buffer, max_version=(1, 3))
     assert (fields["dtype"], fields["shape"], tensor.tobytes()) == ((1, 8, 1), (16,), FLOATS)
+
+
+@pytest.mark.parametrize("stream", ["x", 1.5, True, -2, -5, object()])
+def test_a_stream_that_is_no_handle_is_refused_on_a_device(stream):
+    block = bytearray(16)
+    view = lend.View.from_pointer(4096, (2,), "int64", owner=block, device="cuda:0")
+    with pytest.raises(StreamError, match="a stream is an integer handle"):
+        view.__dlpack__(stream=stream, max_version=(1, 3))

@@ -150,16 +150,16 @@ def rounds_of(seconds):
 def share_one_view(make, seconds):
     """One view, used by all and released by nobody."""
     producer = make()
-    view = lend.view(producer)
+    shared = [lend.view(producer)]
 
     def work():
         for _ in rounds_of(seconds):
-            random.choice(USES)(view)
+            random.choice(USES)(shared[0])
 
     go([work] * 6)
     gc.collect()
-    assert view.owner.exports == 0
-    view.release()
+    assert shared[0].owner.exports == 0
+    shared.pop().release()  # and gone: it has told its address
     assert producer.audit() == []
 
 
@@ -185,6 +185,7 @@ def release_under_users(make, seconds):
 
         go([use] * 4)
         view.release()
+        del view, use  # which has told its address
         assert producer.audit() == []
         told += len(outcomes)
     assert told

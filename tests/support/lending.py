@@ -141,6 +141,7 @@ class Thing:
     on: Any = None
     perhaps_on: Any = None
     counted: bool = False  # as one open export of the lease
+    told: bool = False  # its address left by an array interface
     released: bool = False
 
     def bytes(self):

@@ -17,6 +17,9 @@ from lend._core.record cimport Record, span_of
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
 
+cdef object qualname_of = type.__dict__["__qualname__"].__get__
+cdef object module_of = type.__dict__["__module__"].__get__
+
 cdef enum:
     BESIDE = -1          # item size of a lease that is held by a memoryview beside it
     ALIGNMENT = 64       # of memory that lend allocates: a cache line, what jax asks for, what Arrow recommends
@@ -67,6 +70,7 @@ cdef class Owner:
 
 @cython.final
 @cython.no_gc_clear
+@cython.trashcan(True)
 cdef class BufferOwner(Owner):
     """An open Py_buffer: the exporter may not resize or close while it is held."""
 
@@ -80,6 +84,7 @@ cdef class BufferOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
+@cython.trashcan(True)
 cdef class DLPackOwner(Owner):
     """A DLPack tensor; its deleter is called when the last holder goes."""
 
@@ -91,6 +96,7 @@ cdef class DLPackOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
+@cython.trashcan(True)
 cdef class ObjectOwner(Owner):
     """A reference to the producing object: all that pointer-only protocols ask of their consumers."""
 
@@ -197,10 +203,15 @@ cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=ALIGNMENT):
 cdef str type_name(object producer):
     """numpy.ndarray, bytes: the type as its users know it."""
     cls = type(producer)
-    module = getattr(cls, "__module__", None)
-    if not isinstance(module, str) or module == "builtins":
-        return cls.__qualname__
-    return f"{module}.{cls.__qualname__}"
+    # from the slots of the class itself: a metaclass may answer anything, or raise
+    cdef object name = qualname_of(cls)
+    try:
+        module = module_of(cls)
+    except AttributeError:
+        return name
+    if type(module) is not str or module == "builtins":
+        return name
+    return f"{module}.{name}"
 
 
 @cython.final

@@ -27,6 +27,7 @@ cdef enum:
     INLINE = 520         # either
     GATHERED = 1024      # rows behind pointers, just copied into memory of lend's own
     UNBOUNDED = 256      # only a pointer is known: the extent of the memory cannot be checked
+    ADDRESS_TOLD = 2048  # by an array interface, which nobody gives back: release() keeps the lease till the end
 
     # the request of a caller
     WANT_ANY = 0
@@ -100,7 +101,7 @@ cdef inline bint copy_record(Record* to, const Record* source) noexcept nogil:
     """Copy the facts; exports and what belongs to the embedding object are not facts about memory. False: no memory."""
     memcpy(to, source, sizeof(Record))
     to.exports = 0
-    to.flags = source.flags & ~(INLINE | RELEASED)
+    to.flags = source.flags & ~(INLINE | RELEASED | ADDRESS_TOLD)
     if source.ndim > INLINE_DIMS:
         to.ndim = 0
         if not set_ndim(to, source.ndim):

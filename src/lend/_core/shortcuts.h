@@ -7,24 +7,27 @@
 
 #include <Python.h>
 
-static vectorcallfunc lend_general_1, lend_general_2, lend_general_method;
-static PyObject *(*lend_plain_1)(PyObject *);
+static vectorcallfunc lend_general_2, lend_general_method;
 static PyObject *(*lend_plain_2)(PyObject *, PyObject *);
 static PyObject *(*lend_plain_method)(PyObject *, PyObject *);
 static PyObject *lend_method_keyword;
 static PyTypeObject *lend_method_type;
 
-/* f(x) */
-static inline PyObject *lend_call_1(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {
-    if (names == NULL && PyVectorcall_NARGS(nargsf) == 1) return lend_plain_1(args[0]);
-    return lend_general_1(self, args, nargsf, names);
-}
-
-static inline void lend_shorten_1(PyObject *function, PyObject *(*plain)(PyObject *)) {
-    lend_general_1 = ((PyCFunctionObject *)function)->vectorcall;
-    lend_plain_1 = plain;
-    if (lend_general_1 != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_1;
-}
+/* f(x); two such functions a module */
+#define LEND_SHORTCUT_1(n)                                                                                             \
+    static vectorcallfunc lend_general_1##n;                                                                           \
+    static PyObject *(*lend_plain_1##n)(PyObject *);                                                                   \
+    static inline PyObject *lend_call_1##n(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {    \
+        if (names == NULL && PyVectorcall_NARGS(nargsf) == 1) return lend_plain_1##n(args[0]);                         \
+        return lend_general_1##n(self, args, nargsf, names);                                                           \
+    }                                                                                                                  \
+    static inline void lend_shorten_1##n(PyObject *function, PyObject *(*plain)(PyObject *)) {                         \
+        lend_general_1##n = ((PyCFunctionObject *)function)->vectorcall;                                               \
+        lend_plain_1##n = plain;                                                                                       \
+        if (lend_general_1##n != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_1##n;                   \
+    }
+LEND_SHORTCUT_1(a)
+LEND_SHORTCUT_1(b)
 
 /* f(x, y); the plain way answers NULL without an exception when the general one must do it */
 static inline PyObject *lend_call_2(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {

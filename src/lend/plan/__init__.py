@@ -2,26 +2,13 @@
 
 from lend.plan import planner
 from lend.plan.steps import Plan, Step
+from lend.plan.ways import to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["Plan", "Step", "explain", "to"]
-
-
-def to(
-    obj: "Any",
-    target: "Any" = None,
-    *,
-    copy: "bool | None" = None,
-    device: "Any" = None,
-    nulls: "Any" = None,
-    alias_readonly: bool = False,
-    **options: "Any",
-) -> "Any":
-    """Carry out what `lend.to` promises: draw the plan, and go it."""
-    return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).carry_out()
 
 
 def explain(

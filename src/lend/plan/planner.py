@@ -4,9 +4,7 @@ A draft is drawn in four moves: understand the target, look at the memory, judge
 note what must be copied. `to` then carries it out, `explain` writes it down and lets go.
 """
 
-import sys
-
-from lend import doors
+from lend import doors, front
 from lend.adapters.rules import CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -25,9 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
-
-# front.pyx hands `to` down to this room; importing it back would close a circle, and it is always loaded first
-front = sys.modules["lend.front"]
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken

@@ -28,8 +28,8 @@ from lend._core.record cimport (
     set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_BOOL, KIND_COMPLEX, KIND_OPAQUE, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code, code_is_swapped, code_itemsize,
-    make_code,
+    KIND_BOOL, KIND_COMPLEX, KIND_INT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
+    code_is_swapped, code_itemsize, make_code,
 )
 from lend.dtypes.dtype cimport code_of
 from lend.dtypes.typestr cimport TYPESTR_KINDS, code_from_typestr, typestr_size_fits, write_typestr
@@ -184,7 +184,10 @@ cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int wa
         try:
             code_of(name, &code)
         except (ValueError, TypeError, BufferError):
-            return 0  # a name of the library's own; its bytes stay opaque
+            # a name of the library's own: NumPy's void and record types are bytes, others (float8, int4) are numbers
+            if not want & WANT_BYTES and not name.startswith(("void", "record")):
+                refuse("unread_name", obj, ARRAY_INTERFACE, (name, typestr))
+            return 0
         if code_itemsize(code) == record.itemsize:
             order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
             record.dtype = make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | order)
@@ -399,7 +402,7 @@ cdef dict give_interface(Record* record, object shown):
     """A fresh dict over the record (AI-E1 to AI-E5); AttributeError where the interface cannot say it."""
     cdef char text[40]
     cdef Py_ssize_t steps[64]  # MAX_DIMS
-    if not on_host(record) or write_typestr(record.dtype, text) < 0:
+    if not on_host(record) or write_typestr(record.dtype, text) < 0 or is_wide_integer(record.dtype):
         refuse("hidden", shown, ARRAY_INTERFACE, (on_host(record),))
     write_strides(record, steps)
     return {
@@ -409,6 +412,11 @@ cdef dict give_interface(Record* record, object shown):
         "typestr": (<const char*> text).decode("ascii"),
         "version": 3,
     }
+
+
+cdef inline bint is_wide_integer(Code code) noexcept nogil:
+    """An integer of 128 bits has a typestr that no consumer reads."""
+    return code.kind in (KIND_INT, KIND_UINT) and code.bits > 64
 
 
 cdef inline void write_strides(const Record* record, Py_ssize_t* out) noexcept:

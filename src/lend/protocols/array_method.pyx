@@ -70,10 +70,11 @@ cdef str unasked(object obj):
     elif hasattr(obj, "__cuda_array_interface__") or hasattr(obj, "__sycl_usm_array_interface__"):
         return "its memory is on a device, and would be copied to the host"
     if hasattr(cls, "__dataframe__") or (hasattr(cls, "__arrow_c_stream__") and hasattr(cls, "columns")):
-        return "it is a table, whose columns lie apart: take them one by one, lend.view(x[name])"
+        return "it is a table, whose columns lie apart"
     for place, word in (("type", "tz"), ("dtype", "tz"), ("dtype", "time_zone")):
         # pyarrow, pandas, polars: their arrays of NumPy's are the same numbers without the zone
-        if getattr(getattr(obj, place, None), word, None) is not None:
+        zone = getattr(getattr(obj, place, None), word, None)
+        if isinstance(zone, str) or hasattr(type(zone), "utcoffset"):
             return "its values have a time zone, which an array of NumPy's would lose"
     return None
 

@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport strcmp
 
-from lend._core.checked cimport atomic_add, interpreter_gone, mul_overflows
+from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
 from lend._core.dlpack cimport (
     DLPACK_FLAG_IS_COPIED,
     DLPACK_FLAG_READ_ONLY,
@@ -44,30 +44,21 @@ from lend._core.owners cimport (
 )
 from lend._core.record cimport (
     C_CONTIGUOUS,
-    DEVICE_CPU,
     EXCLUSIVE,
     HANDLE,
     INLINE_TENSOR,
-    LAYOUT_OK,
-    LAYOUT_TOO_LARGE,
-    LAYOUT_TOO_WIDE,
     MAX_DIMS,
     READONLY,
-    UNBOUNDED,
     UNTOLD,
     WANT_WRITABLE,
     Record,
-    check_layout,
     clear_dims,
     element_count,
-    row_major,
-    set_ndim,
     shape_of,
-    span_of,
     strides_of,
 )
-from lend.dtypes.code cimport code_itemsize
-from lend.dtypes.dlpack_type cimport code_from_dlpack, code_to_dlpack
+from lend.dtypes.dlpack_type cimport code_to_dlpack
+from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor
 
 cdef:
     const char* UNVERSIONED = "dltensor"
@@ -75,6 +66,13 @@ cdef:
     const char* USED_UNVERSIONED = "used_dltensor"
     const char* USED_VERSIONED = "used_dltensor_versioned"
     tuple OUR_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
+    tuple MAX_VERSION = ("max_version",)
+    str DUNDER = "__dlpack__"
+    str DUNDER_DEVICE = "__dlpack_device__"
+
+cdef extern from "Python.h":
+    const size_t VECTORCALL_OFFSET "PY_VECTORCALL_ARGUMENTS_OFFSET"
+    PyObject* call_method "PyObject_VectorcallMethod"(object name, PyObject** args, size_t count, PyObject* names)
 
 
 def capsule_offered(obj):
@@ -91,22 +89,6 @@ CAPSULE = taken_by(Protocol(
     spec="https://dmlc.github.io/dlpack/latest/python_spec.html", offered=capsule_offered,
 ), take_capsule)
 
-# what read_tensor found wrong; the names are those of the struct's fields
-cdef enum:
-    FIELD_NONE = 0
-    FIELD_NDIM
-    FIELD_SHAPE
-    FIELD_EXTENT
-    FIELD_SIZE
-    FIELD_DTYPE
-    FIELD_DEVICE
-    FIELD_DATA
-    FIELD_STRIDES
-    FIELD_BYTE_OFFSET
-    FIELD_MEMORY
-    FIELD_VERSION
-    FIELD_READ_ONLY
-
 cdef tuple FIELDS = (None, "ndim", "shape", "extent", "size", "dtype", "device", "data", "strides", "byte_offset",
                      "memory")
 
@@ -115,18 +97,15 @@ cdef tuple FIELDS = (None, "ndim", "shape", "extent", "size", "dtype", "device",
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Ask obj for a capsule (DL-I1 to DL-I4) and take it."""
-    cdef object capsule, give_capsule
+    cdef object capsule
     cdef object announced = ask_device(obj)
-    try:
-        give_capsule = obj.__dlpack__
-    except AttributeError:
-        refuse("no_door", obj)
-    except Exception as error:  # noqa: BLE001
-        refuse_producer(obj, error)
-    try:
-        capsule = give_capsule(max_version=OUR_VERSION)
-    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
-        capsule = ask_again(obj, error)
+    cdef PyObject** asked = [NULL, <PyObject*> obj, <PyObject*> OUR_VERSION]
+    cdef PyObject* answer = call_method(DUNDER, &asked[1], 1 | VECTORCALL_OFFSET, <PyObject*> MAX_VERSION)
+    if answer is NULL:
+        capsule = ask_again(obj)
+    else:
+        capsule = <object> answer
+        Py_DECREF(capsule)
     if not PyCapsule_CheckExact(capsule):
         refuse("bad_answer", obj, ("__dlpack__()", "a DLPack capsule", capsule))
     if PyCapsule_IsValid(capsule, UNVERSIONED) and hasattr(type(obj), "__array_interface__"):
@@ -235,96 +214,15 @@ cdef inline void read_flags(uint64_t flags, Record* record) noexcept nogil:
         record.flags |= EXCLUSIVE
 
 
-cdef inline bint has_addresses(int device_type) noexcept nogil:
-    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
-    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
-
-
-cdef int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
-    """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
-    cdef Py_ssize_t* shape
-    cdef Py_ssize_t* strides
-    cdef Py_ssize_t low, high
-    cdef bint empty = False
-    cdef int layout
-    cdef int i
-    if tensor.ndim < 0 or tensor.ndim > MAX_DIMS:
-        return FIELD_NDIM
-    if tensor.ndim > 0 and tensor.shape is NULL:
-        return FIELD_SHAPE
-    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype):
-        return FIELD_DTYPE
-    if <int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255:
-        return FIELD_DEVICE
-    record.itemsize = <unsigned int> code_itemsize(record.dtype)
-    record.device_type = <unsigned char> tensor.device.device_type
-    record.device_id = 0 if record.device_type == DEVICE_CPU else tensor.device.device_id
-    if not set_ndim(record, tensor.ndim):
-        return FIELD_MEMORY
-    shape = shape_of(record)
-    strides = strides_of(record)
-    for i in range(tensor.ndim):
-        shape[i] = tensor.shape[i]
-        if shape[i] == 0:
-            empty = True
-    if tensor.strides is NULL or empty:
-        row_major(record)
-    else:
-        for i in range(tensor.ndim):
-            if mul_overflows(tensor.strides[i], record.itemsize, &strides[i]):
-                if shape[i] > 1:
-                    clear_dims(record)
-                    return FIELD_STRIDES
-                strides[i] = record.itemsize   # decides nothing
-    layout = check_layout(record)
-    if layout != LAYOUT_OK:
-        clear_dims(record)
-        return (FIELD_SIZE if layout == LAYOUT_TOO_LARGE else
-                FIELD_STRIDES if layout == LAYOUT_TOO_WIDE else FIELD_EXTENT)
-    if empty:
-        # the pointer of an empty tensor means nothing
-        record.data = NULL
-        if not has_addresses(record.device_type):
-            record.flags |= HANDLE
-        return FIELD_NONE
-    if tensor.data is NULL and has_addresses(record.device_type):
-        clear_dims(record)
-        return FIELD_DATA
-    if tensor.byte_offset > <uint64_t> PY_SSIZE_T_MAX:
-        clear_dims(record)
-        return FIELD_BYTE_OFFSET
-    span_of(record, &low, &high)
-    if has_addresses(record.device_type):
-        record.data = <char*> tensor.data + tensor.byte_offset
-        # the lowest and the highest byte must be addresses
-        if (<uintptr_t> tensor.data > <uintptr_t> record.data
-                or (low < 0 and <uintptr_t> record.data < <uintptr_t> -low)
-                or <uintptr_t> record.data + <uintptr_t> high < <uintptr_t> record.data):
-            clear_dims(record)
-            return FIELD_BYTE_OFFSET
-        record.flags |= UNBOUNDED
-    else:
-        record.flags |= HANDLE
-        record.data = <char*> <uintptr_t> tensor.byte_offset
-        if low < 0 and <uint64_t> -low > tensor.byte_offset:
-            clear_dims(record)
-            return FIELD_BYTE_OFFSET
-    return FIELD_NONE
-
-
 cdef object ask_device(object obj):
     """The device type that obj announces, as an int; None when it has no `__dlpack_device__`."""
-    cdef object ask, pair
-    try:
-        ask = obj.__dlpack_device__
-    except AttributeError:
-        return None
-    except Exception as error:  # noqa: BLE001
-        refuse_producer(obj, error)
-    try:
-        pair = ask()
-    except Exception as error:  # noqa: BLE001
-        refuse_producer(obj, error)
+    cdef PyObject** asked = [NULL, <PyObject*> obj]
+    cdef PyObject* answer = call_method(DUNDER_DEVICE, &asked[1], 1 | VECTORCALL_OFFSET, NULL)
+    cdef object pair
+    if answer is NULL:
+        return no_device(obj)
+    pair = <object> answer
+    Py_DECREF(pair)
     try:
         # unpacked, not indexed: bounds checks are off in compiled files
         kind, _ = pair
@@ -332,7 +230,26 @@ cdef object ask_device(object obj):
             return kind.__index__()
     except (TypeError, ValueError, AttributeError):
         pass
-    refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
+    refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type above 0, device id)", pair))
+
+
+cdef object no_device(object obj):
+    """The call raised: None when it was that there is no such method, else a refusal."""
+    try:
+        raise_pending()
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        if isinstance(error, AttributeError) and not has_method(obj, DUNDER_DEVICE):
+            return None
+        refuse_producer(obj, error)
+
+
+cdef bint has_method(object obj, str name) except -1:
+    """False when it was the attribute that was missing, and not something inside a method."""
+    try:
+        getattr(obj, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def announced_device(obj):
@@ -340,19 +257,24 @@ def announced_device(obj):
     return ask_device(obj)
 
 
-cdef object ask_again(object obj, object error):
-    """One retry without max_version, if it was the signature that refused: no frame below our call (DL-I3)."""
-    cdef object trace = error.__traceback__
-    if isinstance(error, (MemoryError, RecursionError)):
-        raise error
-    if isinstance(error, TypeError) and (trace is None or trace.tb_next is None):
-        try:
-            return obj.__dlpack__()
-        except (MemoryError, RecursionError):
-            raise
-        except Exception:  # noqa: BLE001 - the first error is the cause
-            pass
-    refuse_producer(obj, error)
+cdef object ask_again(object obj):
+    """The call raised: one retry without max_version, if it was the signature that refused (DL-I3)."""
+    try:
+        raise_pending()
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        if isinstance(error, AttributeError) and not has_method(obj, DUNDER):
+            refuse("no_door", obj)
+        # no frame below our call: no code of the method ran
+        if isinstance(error, TypeError) and (error.__traceback__ is None or error.__traceback__.tb_next is None):
+            try:
+                return obj.__dlpack__()
+            except (MemoryError, RecursionError):
+                raise
+            except Exception:  # noqa: BLE001 - the first error is the cause
+                pass
+        refuse_producer(obj, error)
 
 
 # -- export --------------------------------------------------------------------------------------------------------
@@ -384,17 +306,27 @@ cdef object give(Owner owner, Record* record, object shown, int minor, bint copi
         raise
 
 
+cdef inline long clipped(object number) except? -2:
+    """An integer; one that does not fit is as good as the largest, or the smallest."""
+    cdef int over = 0
+    cdef long fits = PyLong_AsLongAndOverflow(number if type(number) is int else operator_index(number), &over)
+    return LONG_MAX if over > 0 else -1 if over < 0 else fits
+
+
 cdef int minor_of(object max_version) except -2:
     """The minor version to give for a consumer's max_version; -1 for an unversioned capsule (DL-E1)."""
+    cdef object first, second
     cdef long major, minor
     if max_version is None:
         return -1
     if type(max_version) is tuple and len(<tuple> max_version) == 2:
-        major = PyLong_AsLong((<tuple> max_version)[0])
-        minor = PyLong_AsLong((<tuple> max_version)[1])
+        first, second = (<tuple> max_version)[0], (<tuple> max_version)[1]
     else:
-        first, second = max_version
-        major, minor = operator_index(first), operator_index(second)
+        try:
+            first, second = max_version
+        except (TypeError, ValueError):
+            raise TypeError(f"max_version is a pair (major, minor), not {max_version!r:.60}") from None
+    major, minor = clipped(first), clipped(second)
     if major < 0 or minor < 0:
         raise ValueError(f"max_version is a pair (major, minor), not {max_version!r}")
     if major < DLPACK_MAJOR_VERSION:
@@ -521,7 +453,8 @@ cdef extern from "Python.h":
     object new_capsule "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept)
     const Py_ssize_t PY_SSIZE_T_MAX
     object operator_index "PyNumber_Index"(object)
-    long PyLong_AsLong(object) except? -1
+    long PyLong_AsLongAndOverflow(object, int*) except? -1
+    const long LONG_MAX
 
 
 # -- refusals, off the fast path: the wording lives in refusals.py ---------------------------------------------------

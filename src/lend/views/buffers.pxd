@@ -3,12 +3,11 @@ cimport cython
 
 from lend._core.owners cimport Owner
 from lend._core.record cimport Record
+from lend.views.lent cimport Lent
 
 
 @cython.final
-cdef class Buffer:
-    cdef Record record           # one dimension of uint8
-    cdef Owner holder
+cdef class Buffer(Lent):             # its record: one dimension of uint8
     cdef object __weakref__
 
 cdef Buffer span_buffer(Owner owner, const Record* record)

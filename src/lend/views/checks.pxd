@@ -1,7 +1,7 @@
 """Small checks and answers that Buffer and View share."""
 from libc.stdint cimport uintptr_t
 
-from lend._core.record cimport RELEASED, Record, on_host
+from lend._core.record cimport RELEASED, Record, on_host, span_of
 
 
 cdef inline int alive(const Record* record, object shown) except -1:
@@ -18,6 +18,15 @@ cdef inline int readable(const Record* record, object shown) except -1:
         from lend.protocols import refusals
         raise refusals.not_host(shown, None)
     return 0
+
+
+cdef inline Py_ssize_t pinned(const Record* record) noexcept:
+    """The bytes that a record keeps from going, for sys.getsizeof."""
+    cdef Py_ssize_t low, high
+    if record.flags & RELEASED:
+        return 0
+    span_of(record, &low, &high)
+    return high - low
 
 
 cdef inline tuple sizes(const Py_ssize_t* at, int n):

@@ -4,7 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from lend._core.gather cimport gather
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
-    DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
     element_count, on_host, row_major, set_ndim, shape_of, strides_of,
 )
 from lend.dtypes.code cimport Code, code_in_native_order, code_is_swapped, code_itemsize
@@ -13,6 +13,7 @@ from lend.protocols cimport array_interface, dlpack
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
+from lend.views.lent cimport Lent
 from lend.views.pointers cimport fill_from_pointer
 from lend.views.view cimport View, blank, hold, track, view_of
 
@@ -21,6 +22,7 @@ from lend.device import Device
 from lend.views import describe, reshaping
 
 CPU = Device("cpu")
+LARGEST_PAGE = 1 << 30
 
 
 def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
@@ -39,24 +41,26 @@ def dtype_of(View view):
     return dtype_from_code(view.record.dtype)
 
 
-def device_of(View view):
+def device_of(Lent lent):
     """Where the memory is; host memory has one Device for all."""
-    alive(&view.record, view)
-    if view.record.device_type == DEVICE_CPU:
+    if lent.record.device_type == DEVICE_CPU:
         return CPU
-    return Device(view.record.device_type, view.record.device_id)
+    return Device(lent.record.device_type, lent.record.device_id)
 
 
 def array_interface_of(View view):
     """`View.__array_interface__`."""
-    alive(&view.record, view)
-    return array_interface.give_interface(&view.record, view)
+    cdef Record record
+    _held = hold(view, &record)
+    view.record.flags |= ADDRESS_TOLD
+    return array_interface.give_interface(&record, view)
 
 
 def array_struct_of(View view):
     """`View.__array_struct__`."""
     cdef Record record
     cdef Owner owner = hold(view, &record)
+    view.record.flags |= ADDRESS_TOLD
     return array_interface.give_struct(owner, &record, view)
 
 
@@ -66,8 +70,14 @@ def indexed(View view, index):
     cdef list steps = []
     cdef Py_ssize_t offset
     alive(&view.record, view)
-    offset = plan_index(&view.record, index if type(index) is tuple else (index,), extents, steps)
+    offset = plan_index(&view.record, tuple(index) if isinstance(index, tuple) else (index,), extents, steps)
     return with_layout(view, offset, extents, steps, view.record.dtype)
+
+
+def elements(View view):
+    """The parts along the first dimension, one at a time; what a release ends is said at the next."""
+    for i in range(len(view)):
+        yield view[i]
 
 
 def transposed(View view):
@@ -143,8 +153,10 @@ def tobytes(View view, order):
     return made
 
 
-def copied(View view, order, bint swap, str why, Py_ssize_t alignment=64):
+def copied(View view, order, bint swap, str why, alignment=64):
     """A contiguous copy in memory of lend's own, counted; `swap` brings it to native byte order."""
+    if alignment > LARGEST_PAGE:
+        raise ValueError(f"memory is made at multiples of {LARGEST_PAGE} bytes at most, and align is {alignment}")
     return fresh_copy(view, checked_order(order), swap, why, alignment)
 
 
@@ -187,10 +199,12 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
     cdef Record record
     cdef Owner owner = hold(view, &record)
     cdef View made
+    if copy is not None and copy is not True and copy is not False:
+        raise ValueError(f"copy is None, True or False, not {copy!r:.60}")
     if stream is not None:
         check_stream(&record, shown, stream)
     if dl_device is not None:
-        kind, number = dl_device
+        kind, number = device_pair(dl_device)
         if int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU):
             if int(kind) != DEVICE_CPU or not on_host(&record):
                 from lend.protocols import refusals
@@ -204,12 +218,25 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
     return dlpack.give(owner, &record, shown, minor, False)
 
 
+cdef tuple device_pair(dl_device):
+    try:
+        kind, number = dl_device
+        return kind.__index__(), number.__index__()
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(
+            f"dl_device is a pair of integers (device type, device id), not {dl_device!r:.60}") from None
+
+
 cdef int check_stream(const Record* record, object shown, stream) except -1:
     """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3)."""
     from lend.protocols import refusals
-    number = stream
     if record.device_type == DEVICE_CPU:
         raise refusals.stream(shown, stream, "host memory has no stream: pass None")
+    if isinstance(stream, bool) or not hasattr(stream, "__index__"):
+        raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
+    number = stream.__index__()
+    if number < -1:
+        raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     if record.device_type in (2, 13) and number == 0:
         raise refusals.stream(
             shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
@@ -231,7 +258,7 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
     cdef int i
     other.record.ndim = 0
     other.record.exports = 0
-    other.record.flags = other.record.flags & ~(INLINE | RELEASED)
+    other.record.flags = other.record.flags & ~(INLINE | RELEASED | ADDRESS_TOLD)
     if len(extents) > MAX_DIMS:
         from lend.protocols import refusals
         raise refusals.too_many_dimensions(view, len(extents), MAX_DIMS)

@@ -11,7 +11,7 @@ from libc.string cimport memset
 from lend._core.dlpack cimport (
     DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLDeviceType, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor,
 )
-from lend._core.owners cimport MemoryOwner, allocate
+from lend._core.owners cimport MemoryOwner, Owner, allocate
 from lend._core.record cimport (
     DEVICE_CPU, EXCLUSIVE, LAYOUT_OK, MAX_DIMS, WANT_ANY, Record, byte_count, check_layout, row_major, set_ndim,
     shape_of,
@@ -40,7 +40,7 @@ cdef int from_object(void* obj, DLManagedTensorVersioned** out) noexcept:
         if isinstance(<object> obj, Buffer):
             bytes_ = <Buffer> <object> obj
             alive(&bytes_.record, bytes_)
-            out[0] = dlpack.give_managed(bytes_.holder, &bytes_.record, bytes_, False)
+            out[0] = dlpack.give_managed(<Owner> bytes_.holder, &bytes_.record, bytes_, False)
             return 0
         view = <View?> <object> obj
         alive(&view.record, view)

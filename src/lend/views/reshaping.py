@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     Layout = tuple[tuple[int, ...], tuple[int, ...]]
 
+LARGEST = 2**63 - 1
+
 
 def plan(view: "View", shape: "Sequence[int]") -> "Layout":
     """Extents and strides of the same memory under another shape; UnsupportedLayout when there are none.
@@ -60,6 +62,7 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
         raise UnsupportedLayout.build(
             f"items of {view.itemsize} bytes cannot be seen as items of {itemsize} bytes in 0 dimensions",
             came=_came(view),
+            remedy="v.reshape(1).reinterpret(...), in one dimension",
         )
     *outer, last = view.shape
     if last != 1 and view.size and view.strides[-1] != view.itemsize:
@@ -72,8 +75,16 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
         raise UnsupportedLayout.build(
             f"the last dimension has {last * view.itemsize} bytes, no whole number of {itemsize}-byte items",
             came=_came(view),
+            remedy=f"a part of it that divides, such as v[..., :{_dividing(last, view.itemsize, itemsize)}]",
         )
     return (*outer, last * view.itemsize // itemsize), (*view.strides[:-1], itemsize)
+
+
+def _dividing(extent: int, old: int, new: int) -> int:
+    """The largest extent up to this one whose items of `old` bytes are a whole number of `new` bytes."""
+    while extent * old % new:
+        extent -= 1
+    return extent
 
 
 def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
@@ -82,6 +93,8 @@ def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
     for extent in shape:
         if extent < -1:
             raise ValueError(f"an extent is not negative (-1 once for the rest), got {tuple(shape)}")
+        if extent > LARGEST:
+            raise ValueError(f"an extent fits 64 bits, got {tuple(shape)}")
         known *= 1 if extent == -1 else extent
     free = list(shape).count(-1)
     if free > 1:
@@ -101,6 +114,8 @@ def _row_major(shape: "tuple[int, ...]", itemsize: int) -> "tuple[int, ...]":
     for extent in reversed(shape):
         strides.append(step)
         step *= max(extent, 1)
+        if step > LARGEST:
+            step = itemsize  # of nothing: an empty shape may have extents whose product does not fit
     return tuple(reversed(strides))
 
 

@@ -6,46 +6,39 @@ immutable but for `release()`. The export slots must live with the types, so the
 protocols/.
 """
 cimport cython
-from cpython.buffer cimport PyBuffer_Release
-from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.ref cimport PyObject
 
-from lend._core.checked cimport atomic_add, atomic_get, set_buffer_obj
+from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.dlpack cimport DLManagedTensorVersioned
 from lend._core.owners cimport (
     BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, release_lease, settle_lease, settle_tensor,
 )
 from lend._core.shortcuts cimport shorten_method
 from lend._core.record cimport (
-    C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, Record,
-    byte_count, clear_dims, copy_record, element_count, is_aligned, shape_of, strides_of,
+    ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
+    element_count, is_aligned, shape_of, strides_of,
 )
 from lend.protocols cimport buffer, dlpack
-from lend.views.checks cimport alignment_of, alive, sizes
+from lend.views.checks cimport alive, pinned, sizes
+from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
+from lend.views.making cimport (
+    PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, is_last, set_dealloc, unmake_in_turn,
+)
 
-cdef dict _hooks = {}
-
-
-def set_hooks(**hooks):
-    """Let the floor above say what `to`, `__array__` and `verify` do: nothing here imports upward."""
-    _hooks.update(hooks)
-
-
-cdef object _derived = None
+cdef SpanBuffer make_bytes = NULL
 
 
-cdef object derived():
-    """views/derived.pyx: what a View does beyond holding memory, loaded when it is first asked for."""
-    global _derived
-    if _derived is None:
-        from lend.views import derived as module
-        _derived = module
-    return _derived
+cdef void set_bytes(SpanBuffer make) noexcept:
+    """views/buffers.pyx says how a Buffer is made, once it is loaded."""
+    global make_bytes
+    make_bytes = make
 
 
-cdef object call_hook(str name):
-    """The function that the floor above has set for `name`."""
-    return _hooks[name]
+cdef object bytes_of(Owner owner, const Record* record):
+    """The bytes of a record, from the lowest to the highest, as a Buffer of the same owner."""
+    if make_bytes is NULL:
+        __import__("lend.views.buffers")
+    return make_bytes(owner, record)
 
 
 cdef View view_of(Owner owner, const Record* record):
@@ -58,76 +51,46 @@ cdef View view_of(Owner owner, const Record* record):
     return view
 
 
-@cython.final
-cdef class ExchangeTable:
-    """`View.__dlpack_c_exchange_api__`: the capsule of views/exchange.pyx, loaded when a consumer first asks."""
-
-    def __get__(self, instance, owner):
-        from lend.views.exchange import CAPSULE
-        return CAPSULE
-
-
 # -- making and unmaking, by hand: half the cost of the most common call lies here -----------------------------------
 
 cdef extern from *:
     """
-    #define lend_blank_fields(view) do {                \\
-        (view)->record.flags = 0;                       \\
-        (view)->record.exports = 0;                     \\
-        (view)->record.ndim = 0;                        \\
-        (view)->record.data = NULL;                     \\
-        (view)->holder = Py_NewRef(Py_None);            \\
-        (view)->lease.obj = NULL;  /* the collector visits it */ \\
-        (view)->__weakref__ = NULL;                     \\
+    #define lend_blank_objects(view) do {                          \\
+        (view)->__pyx_base.holder = Py_NewRef(Py_None);            \\
+        (view)->lease.obj = NULL;  /* the collector visits it */   \\
+        (view)->__weakref__ = NULL;                                \\
     } while (0)
     #define lend_has_weakrefs(view) ((view)->__weakref__ != NULL)
-    static void lend_set_dealloc(PyTypeObject *type, void (*dealloc)(PyObject *)) { type->tp_dealloc = dealloc; }
     """
-    void blank_fields "lend_blank_fields"(View view)
+    void blank_objects "lend_blank_objects"(View view)
     bint has_weakrefs "lend_has_weakrefs"(View view)
-    void set_dealloc "lend_set_dealloc"(type cls, void (*dealloc)(PyObject*) noexcept)
-
-
-cdef extern from "Python.h":
-    ctypedef struct PyTypeObject:
-        pass
-    object gc_new "_PyObject_GC_New"(PyTypeObject* cls)
-    void gc_del "PyObject_GC_Del"(void*)
-    void gc_untrack "PyObject_GC_UnTrack"(void*)
-    void PyObject_ClearWeakRefs(PyObject*)
-    PyObject* PyErr_Occurred()
-    void drop "Py_XDECREF"(PyObject*)
 
 
 cdef View blank():
     """A View of nothing, not yet shown to the collector: its maker fills it and calls track(). Cheaper than tp_new,
     which zeroes every byte of it."""
     cdef View view = <View> gc_new(<PyTypeObject*> View)
-    blank_fields(view)
+    blank_objects(view)
+    view.record.flags = 0
+    view.record.exports = 0
+    view.record.ndim = 0
+    view.record.data = NULL
     return view
 
 
-cdef void unmake(PyObject* self) noexcept:
-    """tp_dealloc of View. The reference in `holder` is the one that the Py_buffer gives back; a pending exception is
-    kept aside only when there is one, as a release may run anything."""
-    cdef PyObject* kind = NULL
-    cdef PyObject* value
-    cdef PyObject* trace
+cdef void deallocate(PyObject* self) noexcept:
+    """tp_dealloc. A View of an array over a View of an array ... must not run down the C stack."""
     gc_untrack(self)
+    if is_last((<View> self).holder):
+        unmake_in_turn(self)
+    else:
+        unmake(self)
+
+
+cdef void unmake(PyObject* self) noexcept:
     if has_weakrefs(<View> self):
         PyObject_ClearWeakRefs(self)
-    if PyErr_Occurred() is not NULL:
-        PyErr_Fetch(&kind, &value, &trace)
-    if (<View> self).record.flags & INLINE_LEASE:
-        set_buffer_obj(&(<View> self).lease, <PyObject*> (<View> self).holder)
-        PyBuffer_Release(&(<View> self).lease)
-    else:
-        if (<View> self).record.flags & INLINE_TENSOR:
-            delete_managed((<View> self).lease.internal, True)
-        drop(<PyObject*> (<View> self).holder)
-    if kind is not NULL:
-        PyErr_Restore(kind, value, trace)
-    clear_dims(&(<View> self).record)
+    give_back(&(<View> self).record, &(<View> self).lease, <PyObject*> (<View> self).holder)
     gc_del(self)
 
 
@@ -135,7 +98,7 @@ cdef void unmake(PyObject* self) noexcept:
 
 @cython.final
 @cython.no_gc_clear
-cdef class View:
+cdef class View(Lent):
     """N-dimensional, strided, typed memory of somebody else's, on any device; made by `lend.view`.
 
     A View copies nothing and keeps the memory alive: its owner holds a lease (an open buffer, a DLPack tensor, a
@@ -174,13 +137,6 @@ cdef class View:
     """
 
     __dlpack_c_exchange_api__ = ExchangeTable()
-
-    def __cinit__(self):
-        # what View.__new__ makes holds nothing; lend makes its own by blank()
-        self.record.flags = RELEASED
-
-    def __init__(self):
-        raise TypeError("View is made by lend.view(x), or by View.from_pointer for memory of your own")
 
     @staticmethod
     def from_pointer(ptr, shape, dtype, *, owner, strides=None, device="cpu", bint readonly=True):
@@ -228,12 +184,6 @@ cdef class View:
     # -- facts --
 
     @property
-    def ptr(self):
-        """Address of element 0 (of a device without addresses: its byte offset)."""
-        alive(&self.record, self)
-        return <size_t> self.record.data
-
-    @property
     def shape(self):
         """Extents."""
         alive(&self.record, self)
@@ -264,27 +214,9 @@ cdef class View:
         return self.record.itemsize
 
     @property
-    def nbytes(self):
-        """Bytes of all elements, without gaps."""
-        alive(&self.record, self)
-        return byte_count(&self.record)
-
-    @property
     def dtype(self):
         """What one element is."""
         return derived().dtype_of(self)
-
-    @property
-    def device(self):
-        """Where the memory is."""
-        alive(&self.record, self)
-        return derived().device_of(self)
-
-    @property
-    def readonly(self):
-        """True when the memory may not be written to."""
-        alive(&self.record, self)
-        return bool(self.record.flags & READONLY)
 
     @property
     def c_contiguous(self):
@@ -305,24 +237,6 @@ cdef class View:
         return is_aligned(&self.record)
 
     @property
-    def alignment(self):
-        """The largest power of two, up to 4096, that divides the address of element 0."""
-        alive(&self.record, self)
-        return alignment_of(&self.record)
-
-    @property
-    def exclusive(self):
-        """True when the producer said that this is a private copy (DLPack's IS_COPIED), or lend made it."""
-        alive(&self.record, self)
-        return bool(self.record.flags & EXCLUSIVE)
-
-    @property
-    def writability_untold(self):
-        """True when the producer's protocol could not say whether it may be written to (unversioned DLPack)."""
-        alive(&self.record, self)
-        return bool(self.record.flags & UNTOLD)
-
-    @property
     def owner(self):
         """The lease: what keeps the memory alive, shared by all that was made from it."""
         alive(&self.record, self)
@@ -331,13 +245,10 @@ cdef class View:
     @property
     def buffer(self):
         """The untyped bytes, from the lowest to the highest byte touched."""
-        alive(&self.record, self)
-        return _hooks["buffer"](self)
-
-    @property
-    def released(self):
-        """True after release()."""
-        return bool(self.record.flags & RELEASED)
+        # a hold and a copy of the facts: making a Buffer may run the collector, and that a release
+        cdef Record record
+        cdef Owner owner = hold(self, &record)
+        return bytes_of(owner, &record)
 
     # -- zero-copy derivations --
 
@@ -358,7 +269,7 @@ cdef class View:
         alive(&self.record, self)
         if self.record.ndim == 0:
             raise TypeError("iteration over a 0-d View")
-        return iter([self[i] for i in range(len(self))])
+        return derived().elements(self)
 
     @property
     def T(self):
@@ -412,15 +323,13 @@ cdef class View:
     def __deepcopy__(self, memo):
         return derived().copied(self, "C", False, "copy.deepcopy")
 
-    def to(self, target=None, **options):
-        """Hand the memory to a library, class or callable: `lend.to(self, target, ...)`."""
-        alive(&self.record, self)
-        return _hooks["to"](self, target, **options)
-
     # -- life --
 
     def release(self):
         """Give up this object's hold on the memory; what was made from it stays valid.
+
+        The lease goes back at once when nothing else holds it; after the address was handed out by an array interface,
+        which has no way to give it back, it goes when this object does.
 
         Raises
         ------
@@ -434,7 +343,9 @@ cdef class View:
             if self.record.flags & RELEASED:
                 return
             exports = atomic_get(&self.record.exports)
-            if exports == 0:
+            if exports == 0 and self.record.flags & ADDRESS_TOLD:
+                self.record.flags |= RELEASED
+            elif exports == 0:
                 holder = self.holder
                 inlined = self.record.flags & INLINE
                 self.record.flags = (self.record.flags | RELEASED) & ~INLINE
@@ -447,27 +358,6 @@ cdef class View:
             release_lease(&self.lease, holder)
         elif inlined == INLINE_TENSOR:
             delete_managed(self.lease.internal, True)
-
-    def __enter__(self):
-        alive(&self.record, self)
-        return self
-
-    def __exit__(self, *exc):
-        self.release()
-
-    def verify(self):
-        """Ask the producer again whether the memory is still where it was lent.
-
-        Only producers that are known to reallocate under an export (NumPy arrays, torch tensors) are asked; the
-        protocol exports never are.
-
-        Raises
-        ------
-        LeaseLost
-            When the View was released, or its producer moved or shrank the memory.
-        """
-        alive(&self.record, self)
-        _hooks["verify"](self)
 
     # -- protocols --
 
@@ -485,11 +375,6 @@ cdef class View:
             # an owner that was made in between took the count over
             if not self.record.flags & INLINE:
                 atomic_add(&(<Owner> self.holder).open_exports, -1)
-
-    def __dlpack_device__(self):
-        """DLPack: (device type, device id)."""
-        alive(&self.record, self)
-        return (self.record.device_type, self.record.device_id)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """DLPack: a capsule over this memory, versioned when max_version allows; pins the owner, not the View.
@@ -517,12 +402,17 @@ cdef class View:
     def __array__(self, dtype=None, copy=None):
         """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
         alive(&self.record, self)
-        return _hooks["array"](self, dtype, copy)
+        return call_hook("array")(self, dtype, copy)
 
-    def _describe(self):
-        """What a refusal shows of this object."""
-        from lend.views import describe
-        return describe.came(self)
+    def __arrow_array__(self, type=None):
+        """A pyarrow.Array, for `pyarrow.array(view)`: `to("pyarrow")`, cast to `type` by pyarrow when asked for."""
+        alive(&self.record, self)
+        return call_hook("arrow_array")(self, type)
+
+    def __jax_array__(self):
+        """A jax.Array, for `jax.numpy.asarray(view)`: `to("jax")`."""
+        alive(&self.record, self)
+        return call_hook("to")(self, "jax")
 
     def __repr__(self):
         from lend.views import describe
@@ -533,8 +423,7 @@ cdef class View:
         return describe.html(self)
 
     def __sizeof__(self):
-        cdef Py_ssize_t lent = 0 if self.record.flags & RELEASED else byte_count(&self.record)
-        return sizeof(Record) + sizeof(Py_buffer) + 40 + lent
+        return sizeof(Record) + sizeof(Py_buffer) + 40 + pinned(&self.record)
 
 
 cdef Owner owner_of(View view):
@@ -560,7 +449,7 @@ cdef Owner owner_of(View view):
             owner.open_exports = view.record.exports
             view.holder = owner
             view.record.flags &= ~INLINE
-    if view.holder is None:
+    if view.record.flags & RELEASED:
         # released in between: allocating may have run the collector, and that a finalizer
         alive(&view.record, view)
     return <Owner> view.holder
@@ -594,5 +483,5 @@ cdef object dlpack_plain(object obj, object max_version):
     return dlpack.give(owner_of(view), &view.record, view, minor, False)
 
 
-set_dealloc(View, unmake)
+set_dealloc(View, deallocate, unmake)
 shorten_method(View, View.__dict__["__dlpack__"], dlpack_plain)

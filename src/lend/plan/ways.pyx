@@ -1,0 +1,267 @@
+"""`lend.to`: by a way that is known when nothing is to be done but to hand over, else by the planner.
+
+What the planner said of a target, a dtype and a layout class is remembered, so that it need not be asked for each View.
+"""
+from cpython.buffer cimport PyBUF_FULL_RO, PyBuffer_Release
+from cpython.exc cimport PyErr_Clear
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport uint32_t, uint64_t
+
+from lend._core.dlpack cimport DLPackExchangeAPI, DLTensor
+from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Protocol
+from lend._core.record cimport (
+    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, Record,
+    element_count, is_aligned, span_of,
+)
+from lend._core.shortcuts cimport shorten_call_2
+from lend.dtypes.code cimport code_word
+from lend.front cimport protocol_known, quiet_view
+from lend.views.view cimport View
+
+from lend.plan import planner
+
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define LEND_WAYS 0
+    #else
+    #define LEND_WAYS 1   /* the table of ways is read and written under the GIL alone */
+    #endif
+    #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
+    """
+    const bint HAVE_WAYS "LEND_WAYS"
+    bint has_release "lend_has_release"(object exporter)
+
+cdef extern from "Python.h":
+    PyObject* call_one "PyObject_CallOneArg"(PyObject* function, object argument)
+    int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
+    void drop "Py_XDECREF"(PyObject*)
+    void PyErr_SetObject(object kind, object value)
+    PyObject* PyErr_Occurred()
+
+
+def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=False, **options):
+    """Hand the memory of an object to a library, a class or a callable; copied only when it must be.
+
+    Parameters
+    ----------
+    obj : object
+        Whatever `lend.view` takes; also a tensor whose value torch has still to write out, and a buffer with rows
+        behind pointers, which are copied.
+    target : str, module, class or callable
+        "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
+        `numpy.ndarray`; or any callable, which is called with a View (with a Buffer if obj is one). Without a target,
+        and with `device`, a View or Buffer of our own is returned.
+    copy : bool, optional
+        None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
+        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused.
+    device : Device, str or pair, optional
+        Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
+    nulls : optional
+        For columns; arrays have none.
+    alias_readonly : bool, optional
+        True: you promise not to write, and read-only memory is shared with a target that cannot mark it so.
+    **options
+        Options of the target; none of those above has any yet.
+
+    Returns
+    -------
+    object
+        A numpy.ndarray, torch.Tensor, jax.Array, pyarrow.Array (one dimension), pyarrow.Tensor, pyarrow.Buffer (of a
+        Buffer), memoryview or tvm_ffi.Tensor; or what the callable returned. It holds the lease as long as it lives.
+
+    Raises
+    ------
+    CopyRequired
+        With copy=False, when the target cannot take the memory as it lies.
+    UnsupportedType, UnsupportedLayout
+        When the target has no such dtype, or would lose values, whatever was copied.
+    NotHostAccessible
+        When the memory is on a device.
+    LeaseLost
+        When obj is a View that was released, or whose producer moved the memory since.
+    ValueError, ImportError, TypeError
+        When the target is unknown, not installed, or does not know an option.
+
+    Examples
+    --------
+    >>> import lend
+    >>> memory = bytearray(b"abcd")
+    >>> m = lend.to(memory, "memoryview")
+    >>> m[0] = ord("x")
+    >>> memory
+    bytearray(b'xbcd')
+    >>> lend.to(b"1234", bytes)
+    b'1234'
+    """
+    return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).carry_out()
+
+
+cdef enum:
+    REMEMBERED_WAYS = 64
+
+cdef struct Way:
+    PyObject* target         # a str, ours
+    PyObject* give           # the function that hands a View over, ours
+    uint64_t dtype
+    uint32_t layout
+
+cdef Way[REMEMBERED_WAYS] ways
+
+
+cdef PyObject* to_plain(object obj, object target) noexcept:
+    """`to(x, target)` by a way that is known; NULL without an exception when it must be found first."""
+    cdef View view
+    cdef Way* way
+    cdef uint64_t dtype
+    cdef uint32_t layout
+    if not HAVE_WAYS or not (type(target) is str or type(target) is type):
+        return NULL
+    if type(obj) is View:
+        view = <View> obj
+        if view.record.flags & RELEASED or not still_there(view):
+            return NULL
+    else:
+        try:
+            view = quiet_view(obj)
+        except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
+            PyErr_SetObject(type(error), error)
+            return NULL
+        if view is None:
+            return NULL
+    if view.record.device_type != DEVICE_CPU:
+        return NULL if view is obj else long_way(obj, target, view)
+    dtype = code_word(view.record.dtype)
+    layout = layout_class(&view.record)
+    way = &ways[(dtype ^ dtype >> 32 ^ layout ^ <size_t> <PyObject*> target >> 5) % REMEMBERED_WAYS]
+    if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
+        if find_way(view, target, way, dtype, layout) <= 0:
+            return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view)
+    # held while it runs: another thread may put another way into the slot meanwhile
+    give = <object> way.give
+    return call_one(<PyObject*> give, view)
+
+
+cdef PyObject* long_way(object obj, object target, View view) noexcept:
+    """By the planner, which gets the View that was taken, so that the producer is asked once."""
+    try:
+        made = planner.draw(obj, target, None, None, None, False, {}, view).carry_out()
+        Py_INCREF(made)
+        return <PyObject*> made
+    except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
+        PyErr_SetObject(type(error), error)
+        return NULL
+
+
+cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t layout) noexcept:
+    """Ask the planner once; whatever it refuses is refused again, in full, by the long way round."""
+    cdef PyObject* old
+    try:
+        give = planner.quick(target, view)
+    except (BufferError, ValueError, TypeError, ImportError):
+        return 0
+    except BaseException as error:  # noqa: BLE001 - an interrupt, say: set again for the caller, who is in C
+        PyErr_SetObject(type(error), error)
+        return -1
+    if give is None:
+        return 0
+    old = way.give
+    Py_INCREF(give)
+    way.give = <PyObject*> give
+    drop(old)
+    old = way.target
+    Py_INCREF(target)
+    way.target = <PyObject*> target
+    drop(old)
+    way.dtype = dtype
+    way.layout = layout
+    return 1
+
+
+cdef uint32_t layout_class(const Record* record) noexcept nogil:
+    """What a target's rules may ask of the layout of host memory, in one word."""
+    cdef uint32_t layout = record.flags & (READONLY | C_CONTIGUOUS | F_CONTIGUOUS | UNTOLD)
+    layout |= <uint32_t> record.ndim << 16
+    if is_aligned(record):
+        layout |= 1 << 24
+    if element_count(record) == 0:
+        layout |= 1 << 25
+    elif not <size_t> record.data & 63:
+        layout |= 1 << 26
+    return layout
+
+
+cdef bint still_there(View view) noexcept:
+    """The memory is where it was lent, or nobody can have moved it. False: unknown or moved; the planner asks fully."""
+    cdef Py_buffer now
+    cdef Py_buffer* lease
+    cdef DLTensor tensor
+    cdef DLPackExchangeAPI* table
+    cdef Protocol protocol
+    cdef object producer
+    cdef bint same
+    if view.record.flags & INLINE_LEASE:
+        producer = view.holder
+        lease = &view.lease
+    elif type(view.holder) is BufferOwner:
+        producer = (<BufferOwner> view.holder).held
+        if (<BufferOwner> view.holder).exporter is not None:
+            return False
+        lease = &(<BufferOwner> view.holder).lease
+    elif type(view.holder) is MemoryOwner:
+        return True
+    else:
+        if view.record.flags & INLINE_TENSOR:
+            producer = view.holder
+        elif type(view.holder) is DLPackOwner:
+            producer = (<Owner> view.holder).held
+        else:
+            return False
+        protocol = protocol_known(producer)
+        if protocol is None or protocol.data is NULL or producer is None:
+            return False
+        table = <DLPackExchangeAPI*> protocol.data
+        if table.dltensor_from_py_object_no_sync is NULL:
+            return False
+        if table.dltensor_from_py_object_no_sync(<void*> producer, &tensor) != 0:
+            PyErr_Clear()
+            return False
+        # a slice of it lies elsewhere: only the whole is compared here
+        return <char*> tensor.data + tensor.byte_offset == view.record.data and elements(&tensor) == element_count(
+            &view.record)
+    if has_release(producer):
+        return True      # it counts its exports, and does not move while one is open
+    if get_buffer(producer, &now, PyBUF_FULL_RO) < 0:
+        PyErr_Clear()
+        return False
+    same = now.buf is lease.buf and now.len == lease.len
+    PyBuffer_Release(&now)
+    return same and base_is_there(producer, &view.record)
+
+
+cdef bint base_is_there(object producer, const Record* record) noexcept:
+    """An array that is a view of another shows the old place when that one moves: the other is asked too."""
+    cdef Py_buffer now
+    cdef Py_ssize_t low, high
+    cdef bint inside
+    base = getattr(producer, "base", None)
+    if base is None or getattr(base, "base", base) is base:
+        return True      # it owns its memory, or holds that of what is no array
+    if base.base is not None or get_buffer(base, &now, 0) < 0:
+        PyErr_Clear()
+        return False
+    span_of(record, &low, &high)
+    inside = <char*> now.buf <= record.data + low and record.data + high <= <char*> now.buf + now.len
+    PyBuffer_Release(&now)
+    return inside
+
+
+cdef Py_ssize_t elements(const DLTensor* tensor) noexcept nogil:
+    cdef Py_ssize_t n = 1
+    cdef int i
+    for i in range(tensor.ndim):
+        n *= tensor.shape[i]
+    return n
+
+
+shorten_call_2(to, to_plain)

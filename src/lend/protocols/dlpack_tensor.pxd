@@ -1,0 +1,107 @@
+"""Reading a DLTensor: every field checked before any is believed (DL-I6 to DL-I8), in C alone."""
+from libc.stdint cimport uint64_t, uintptr_t
+
+from lend._core.checked cimport mul_overflows
+from lend._core.dlpack cimport DLTensor
+from lend._core.record cimport (
+    DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
+    clear_dims, row_major, set_ndim, shape_of, span_of, strides_of,
+)
+from lend.dtypes.code cimport code_itemsize
+from lend.dtypes.dlpack_type cimport code_from_dlpack
+
+cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
+
+# what read_tensor found wrong; the names are those of the struct's fields
+cdef enum:
+    FIELD_NONE = 0
+    FIELD_NDIM
+    FIELD_SHAPE
+    FIELD_EXTENT
+    FIELD_SIZE
+    FIELD_DTYPE
+    FIELD_DEVICE
+    FIELD_DATA
+    FIELD_STRIDES
+    FIELD_BYTE_OFFSET
+    FIELD_MEMORY
+    FIELD_VERSION
+    FIELD_READ_ONLY
+
+
+cdef inline bint has_addresses(int device_type) noexcept nogil:
+    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
+    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
+
+
+cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
+    """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
+    cdef Py_ssize_t* shape
+    cdef Py_ssize_t* strides
+    cdef Py_ssize_t low, high
+    cdef bint empty = False
+    cdef int layout
+    cdef int i
+    if tensor.ndim < 0 or tensor.ndim > MAX_DIMS:
+        return FIELD_NDIM
+    if tensor.ndim > 0 and tensor.shape is NULL:
+        return FIELD_SHAPE
+    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype):
+        return FIELD_DTYPE
+    if <int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255:
+        return FIELD_DEVICE
+    record.itemsize = <unsigned int> code_itemsize(record.dtype)
+    record.device_type = <unsigned char> tensor.device.device_type
+    record.device_id = 0 if record.device_type == DEVICE_CPU else tensor.device.device_id
+    if not set_ndim(record, tensor.ndim):
+        return FIELD_MEMORY
+    shape = shape_of(record)
+    strides = strides_of(record)
+    for i in range(tensor.ndim):
+        shape[i] = tensor.shape[i]
+        if shape[i] == 0:
+            empty = True
+    if tensor.strides is NULL or empty:
+        row_major(record)
+    else:
+        for i in range(tensor.ndim):
+            if mul_overflows(tensor.strides[i], record.itemsize, &strides[i]):
+                if shape[i] > 1:
+                    clear_dims(record)
+                    return FIELD_STRIDES
+                strides[i] = record.itemsize   # decides nothing
+    layout = check_layout(record)
+    if layout != LAYOUT_OK:
+        clear_dims(record)
+        return (FIELD_SIZE if layout == LAYOUT_TOO_LARGE else
+                FIELD_STRIDES if layout == LAYOUT_TOO_WIDE else FIELD_EXTENT)
+    if empty:
+        # the pointer of an empty tensor means nothing
+        record.data = NULL
+        if not has_addresses(record.device_type):
+            record.flags |= HANDLE
+        return FIELD_NONE
+    if tensor.data is NULL and has_addresses(record.device_type):
+        clear_dims(record)
+        return FIELD_DATA
+    if tensor.byte_offset > <uint64_t> PY_SSIZE_T_MAX:
+        clear_dims(record)
+        return FIELD_BYTE_OFFSET
+    span_of(record, &low, &high)
+    if has_addresses(record.device_type):
+        record.data = <char*> tensor.data + tensor.byte_offset
+        # the lowest and the highest byte must be addresses
+        if (<uintptr_t> tensor.data > <uintptr_t> record.data
+                or (low < 0 and <uintptr_t> record.data < <uintptr_t> -low)
+                or <uintptr_t> record.data + <uintptr_t> high < <uintptr_t> record.data):
+            clear_dims(record)
+            return FIELD_BYTE_OFFSET
+        record.flags |= UNBOUNDED
+    else:
+        record.flags |= HANDLE
+        record.data = <char*> <uintptr_t> tensor.byte_offset
+        if low < 0 and <uint64_t> -low > tensor.byte_offset:
+            clear_dims(record)
+            return FIELD_BYTE_OFFSET
+    return FIELD_NONE

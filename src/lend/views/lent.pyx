@@ -1,0 +1,156 @@
+"""Lent: what View and Buffer have in common, a record of memory and what holds it, with the facts that follow."""
+cimport cython
+
+from lend._core.record cimport EXCLUSIVE, READONLY, RELEASED, UNTOLD, byte_count
+from lend.views.checks cimport alignment_of, alive
+
+# what files that are loaded later do for an object of ours: name -> (module, attribute), loaded when first asked for
+cdef dict _hooks = {
+    "array": ("lend.adapters.numpy", "array"),
+    "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
+    "device": ("lend.views.derived", "device_of"),
+    "to": ("lend.plan.ways", "to"),
+    "verify": ("lend.plan.recheck", "verify"),
+}
+
+
+cdef object call_hook(str name):
+    """The function of the floor above that does `name`."""
+    found = _hooks[name]
+    if type(found) is tuple:
+        module, attribute = found
+        found = _hooks[name] = getattr(__import__(module, fromlist=["*"]), attribute)
+    return found
+
+
+cdef object _derived = None
+
+
+cdef object derived():
+    """views/derived.pyx: what a View does beyond holding memory, loaded when it is first asked for."""
+    global _derived
+    if _derived is None:
+        from lend.views import derived as module
+        _derived = module
+    return _derived
+
+
+@cython.final
+cdef class ExchangeTable:
+    """`View.__dlpack_c_exchange_api__`: the capsule of views/exchange.pyx, loaded when a consumer first asks."""
+
+    def __get__(self, instance, owner):
+        from lend.views.exchange import CAPSULE
+        return CAPSULE
+
+
+@cython.no_gc_clear
+cdef class Lent:
+    """Memory of somebody else's, and the lease on it: the facts that View and Buffer share.
+
+    Attributes
+    ----------
+    ptr : int
+        Address of the first element.
+    nbytes : int
+        Bytes of all elements, without gaps.
+    device : Device
+        Where the memory is.
+    readonly : bool
+        True when it may not be written to.
+    """
+
+    def __cinit__(self):
+        # what `__new__` makes holds nothing; lend makes its own by other ways
+        self.record.flags = RELEASED
+
+    def __init__(self, *args, **options):
+        name = type(self).__name__
+        raise TypeError(f"{name} is made by lend.{name.lower()}(x), or by {name}.from_pointer for memory of your own")
+
+    @property
+    def ptr(self):
+        """Address of element 0 (of a device without addresses: its byte offset)."""
+        alive(&self.record, self)
+        return <size_t> self.record.data
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements, without gaps."""
+        alive(&self.record, self)
+        return byte_count(&self.record)
+
+    @property
+    def device(self):
+        """Where the memory is."""
+        alive(&self.record, self)
+        return call_hook("device")(self)
+
+    @property
+    def readonly(self):
+        """True when the memory may not be written to."""
+        alive(&self.record, self)
+        return bool(self.record.flags & READONLY)
+
+    @property
+    def alignment(self):
+        """The largest power of two, up to 4096, that divides the address of element 0."""
+        alive(&self.record, self)
+        return alignment_of(&self.record)
+
+    @property
+    def exclusive(self):
+        """True when the producer said that this is a private copy (DLPack's IS_COPIED), or lend made it."""
+        alive(&self.record, self)
+        return bool(self.record.flags & EXCLUSIVE)
+
+    @property
+    def writability_untold(self):
+        """True when the producer's protocol could not say whether it may be written to (unversioned DLPack)."""
+        alive(&self.record, self)
+        return bool(self.record.flags & UNTOLD)
+
+    @property
+    def released(self):
+        """True after release()."""
+        return bool(self.record.flags & RELEASED)
+
+    # -- use --
+
+    def to(self, target=None, **options):
+        """Hand the memory to a library, class or callable: `lend.to(self, target, ...)`."""
+        alive(&self.record, self)
+        return call_hook("to")(self, target, **options)
+
+    def __enter__(self):
+        alive(&self.record, self)
+        return self
+
+    def __exit__(self, *exc):
+        self.release()
+
+    def verify(self):
+        """Ask the producer again whether the memory is still where it was lent.
+
+        Only producers that are known to reallocate under an export (NumPy arrays, torch tensors) are asked; the
+        protocol exports never are.
+
+        Raises
+        ------
+        LeaseLost
+            When this was released, or its producer moved or shrank the memory.
+        """
+        alive(&self.record, self)
+        call_hook("verify")(self)
+
+    # -- protocols --
+
+    def __dlpack_device__(self):
+        """DLPack: (device type, device id)."""
+        alive(&self.record, self)
+        return (self.record.device_type, self.record.device_id)
+
+    def _describe(self):
+        """What a refusal shows of this object."""
+        from lend.views import describe
+        return describe.came(self)

@@ -1,0 +1,82 @@
+"""What is no answer to the question is refused by name, and not taken for true."""
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired, LendError, MalformedDescriptor, UnsupportedLayout
+from support.counting import CountingDLPack
+
+VIEW = lend.view(b"abcd")
+
+
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+@pytest.mark.parametrize("word", ["copy", "writable"])
+@pytest.mark.parametrize("value", ["no", 0, 1, [], "True"], ids=repr)
+def test_a_yes_or_no_is_true_or_false(take, word, value):
+    with pytest.raises(TypeError, match=f"{word} is None, True or False, not"):
+        take(b"abc", **{word: value})
+
+
+@pytest.mark.parametrize("value", ["x", 0, 1, (1, 0)], ids=repr)
+def test_copy_of_dlpack_is_true_or_false(value):
+    with pytest.raises(ValueError, match="copy is None, True or False"):
+        VIEW.__dlpack__(copy=value, max_version=(1, 3))
+
+
+@pytest.mark.parametrize("value", [5, "cpu", ("cpu", 0), (1,), (1, 0, 0), (None, 0)], ids=repr)
+def test_a_device_of_dlpack_is_a_pair_of_integers(value):
+    with pytest.raises(TypeError, match="dl_device is a pair of integers"):
+        VIEW.__dlpack__(dl_device=value, max_version=(1, 3))
+
+
+@pytest.mark.parametrize("value", [1, "1.0", (1,), (1, 2, 3)], ids=repr)
+def test_a_version_of_dlpack_is_a_pair(value):
+    with pytest.raises(TypeError):
+        VIEW.__dlpack__(max_version=value)
+
+
+@pytest.mark.parametrize(("asked", "right"), [((2**80, 0), "versioned"), ((1, 2**80), "versioned"), ((0, 2**80), "un")])
+def test_a_version_beyond_64_bits_is_the_largest(asked, right):
+    view = lend.view(bytearray(4))
+    assert ("versioned" in repr(view.__dlpack__(max_version=asked))) is (right == "versioned")
+
+
+def test_a_negative_size_is_named_as_such():
+    with pytest.raises(MalformedDescriptor, match="nbytes is -1, not a number of bytes"):
+        lend.Buffer.from_pointer(64, -1, owner=VIEW)
+
+
+@pytest.mark.parametrize("made_of", [(), (b"abc",), (1, 2)])
+@pytest.mark.parametrize("cls", [lend.View, lend.Buffer])
+def test_the_classes_say_who_makes_them(cls, made_of):
+    with pytest.raises(TypeError, match=rf"is made by lend\.{cls.__name__.lower()}\(x\)"):
+        cls(*made_of)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int64"])
+def test_the_remedy_for_a_dimension_that_does_not_divide_works(dtype):
+    v = lend.view(bytes(11))
+    with pytest.raises(UnsupportedLayout) as caught:
+        v.reinterpret(dtype)
+    advice = caught.value.remedy.partition("such as ")[2]
+    assert eval(advice).reinterpret(dtype).itemsize == lend.DType(dtype).itemsize
+
+
+def test_memory_that_the_host_reads_is_copied_to_the_cpu_when_told_to():
+    pinned = CountingDLPack(b"abcd", (4,), dtype=(1, 8, 1), device=(3, 0))
+    made = lend.view(pinned, device="cpu", copy=True)
+    assert (str(made.device), made.tobytes()) == ("cpu", b"abcd")
+
+
+def test_memory_that_the_host_reads_is_copied_to_the_cpu_only_when_told_to():
+    pinned = CountingDLPack(b"abcd", (4,), dtype=(1, 8, 1), device=(3, 0))
+    with pytest.raises(CopyRequired, match=r"device: memory on cpu was required, and this is on cuda_host:0"):
+        lend.view(pinned, device="cpu")
+
+
+def test_an_object_of_any_attribute_is_not_said_to_have_a_time_zone():
+    from unittest.mock import MagicMock
+
+    with pytest.raises(LendError) as caught:
+        lend.view(MagicMock())
+    assert "time zone" not in str(caught.value)
