@@ -48,6 +48,38 @@ class TorchLike:
         self.type, self.index = kind, index
 
 
+class JaxLike:
+    """What a device of jax tells of itself."""
+
+    def __init__(self, platform, number, hardware=None, client=""):
+        self.platform, self.id, self.local_hardware_id = platform, number, hardware
+        self.client = type("Client", (), {"platform_version": client})()
+
+
+@pytest.mark.parametrize(
+    ("device", "is_"),
+    [
+        (JaxLike("cpu", 3), "cpu"),
+        (JaxLike("gpu", 1, client="PJRT C API\ncuda 12090"), "cuda:1"),
+        (JaxLike("gpu", 9, hardware=1, client="cuda 12090"), "cuda:1"),
+        (JaxLike("gpu", 0, client="rocm 60300"), "rocm:0"),
+        (JaxLike("cuda", 2), "cuda:2"),
+    ],
+)
+def test_device_of_jax_is_read(device, is_):
+    assert Device(device) == Device(is_)
+
+
+def test_device_of_jax_that_dlpack_has_no_code_for_is_refused():
+    with pytest.raises(ValueError, match="'tpu' names no device"):
+        Device(JaxLike("tpu", 0))
+
+
+def test_device_that_jax_makes_is_read():
+    jax = pytest.importorskip("jax")
+    assert Device(jax.devices("cpu")[0]) == Device("cpu")
+
+
 @pytest.mark.parametrize(("name", "code"), CODES.items())
 def test_name_and_dlpack_code_are_the_same_device(name, code):
     assert Device(name) == Device(code)

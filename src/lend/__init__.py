@@ -15,10 +15,12 @@ _ROOMS = {
     "DType": ("lend.dtypes.dtype", "DType"),
     "Device": ("lend.device", "Device"),
     "LendError": ("lend.errors", "LendError"),
+    "Producer": ("lend.views.producer", "Producer"),
     "View": ("lend.views.view", "View"),
     "copies": ("lend._core.copies", "copies"),
     "errors": ("lend.errors", None),
     "explain": ("lend.plan", "explain"),
+    "get_include": ("lend.building", "get_include"),
     "loans": ("lend.inspection.loans", "loans"),
     "show_versions": ("lend.inspection.versions", "show_versions"),
     "to": ("lend.plan.ways", "to"),
@@ -30,11 +32,13 @@ __all__ = [
     "DType",
     "Device",
     "LendError",
+    "Producer",
     "View",
     "buffer",
     "copies",
     "errors",
     "explain",
+    "get_include",
     "loans",
     "show_versions",
     "to",
@@ -47,6 +51,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lend import errors, typing
     from lend._core.copies import copies
+    from lend.building import get_include
     from lend.device import Device
     from lend.dtypes.dtype import DType
     from lend.inspection.loans import loans
@@ -54,6 +59,7 @@ if TYPE_CHECKING:
     from lend.plan import explain
     from lend.plan.ways import to
     from lend.views.buffers import Buffer
+    from lend.views.producer import Producer
     from lend.views.view import View
 else:
     # hidden from type checkers, who would believe any name
@@ -71,4 +77,5 @@ del TYPE_CHECKING
 
 
 def __dir__() -> "list[str]":
-    return sorted({*globals(), *__all__})
+    # what is loaded on the way is no part of it
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -8,7 +8,7 @@ __all__ = ["Device"]
 TYPE_CHECKING = False  # type checkers read it as True; `typing` is not imported at run time
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import NoReturn, Self
+    from typing import Any, NoReturn, Self
 
 _CPU = 1
 _NAMES = {
@@ -74,6 +74,20 @@ def _read_text(text: str) -> "tuple[int, int | None]":
     return code, int(number)
 
 
+def _read_platform(device: object, name: str) -> int:
+    """Read the platform of a device of jax: "gpu" is what its client says that it is of, as jax itself tells it."""
+    if name == "gpu":
+        version = str(getattr(getattr(device, "client", None), "platform_version", ""))
+        name = "rocm" if "rocm" in version and "cuda" not in version else "cuda"
+    return _read_text(name)[0]
+
+
+def _number_of(device: object) -> object:
+    """The number of a device of jax in this machine; its `id` counts those of all machines."""
+    here = getattr(device, "local_hardware_id", None)
+    return getattr(device, "id", None) if here is None else here
+
+
 def _read_number(number: object, what: str) -> int:
     """Read an int or the member of an enum; True and False are none."""
     number = getattr(number, "value", number)
@@ -95,9 +109,9 @@ class Device:
 
     Parameters
     ----------
-    type : Device, str, int, enum member, pair, or a device of torch
+    type : Device, str, int, enum member, pair, or a device of torch or jax
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; a DLPack code such as 2; ``(2, 1)`` as ``__dlpack_device__`` returns it; or
-        an object with a ``type`` that is such a name and an ``index``.
+        an object with a ``type`` that is such a name and an ``index`` (torch), or a ``platform`` and an ``id`` (jax).
     id : int, optional
         The number of the device; 0 if it is told nowhere.
 
@@ -140,13 +154,15 @@ class Device:
             if len(place) != 2 or told is not None:
                 raise ValueError(f"a device is one pair (type, id), not {place!r:.60}")
             place, told = place
-        found: int | None = None
+        found: Any = None
         if isinstance(place, Device):
             code, found = place.type, place.id
         elif isinstance(place, str):
             code, found = _read_text(place)
         elif isinstance(kind := getattr(place, "type", None), str):  # torch.device
             code, found = _read_text(kind)[0], getattr(place, "index", None)
+        elif isinstance(kind := getattr(place, "platform", None), str) and hasattr(place, "id"):  # jax.Device
+            code, found = _read_platform(place, kind), _number_of(place)
         else:
             code = _read_number(place, "type")
         if told is not None and found is not None:

@@ -8,11 +8,12 @@ import sys
 
 from lend.adapters import advice
 from lend.adapters.asking import guarded, quoted
-from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
+from lend.errors import LeaseLost, LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedLayout
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.protocols.dlpack import announced_device
 from lend.protocols.order import ORDER
 from lend.views.buffers import Buffer
+from lend.views.producer import Producer
 from lend.views.view import View
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ class Door:
 
 def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
     """The doors that obj has, in the order in which they are tried; `own` opens lend's own objects."""
-    if type(obj) is View or type(obj) is Buffer:
+    if type(obj) is View or type(obj) is Buffer or issubclass(type(obj), Producer):
         return [Door(own, final=True)]
     library = adapter_of(obj)
     if library is not None:
@@ -58,6 +59,20 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
         if opened is not None:
             return opened
     return generic_doors(obj)
+
+
+def own_view(obj: "Buffer | Producer") -> View:
+    """The View of an object of ours that is none."""
+    if isinstance(obj, Buffer):
+        return obj.view()
+    made: View = obj.lend()
+    if type(made) is not View:
+        raise MalformedDescriptor.build(
+            f"lend() of {full_name(type(obj))} returned {full_name(type(made))}, not a lend.View",
+            came=f"{full_name(type(obj))}, a lend.Producer",
+            remedy="lend.View.from_pointer(address, shape, dtype, owner=what_keeps_it_alive)",
+        )
+    return made
 
 
 def written_out(obj: "Any") -> "Any":
@@ -141,10 +156,14 @@ def all_closed(obj: "Any", tried: "Iterable[tuple[Protocol, LendError]]") -> Len
     present = [(door, refusal) for door, refusal in tried if not _is_absent(obj, door, refusal)]
     if not present:
         return _no_door(obj)
-    telling = max((refusal for _, refusal in present), key=_how_telling)
+    # what an array struct has no word for, an array interface may say, and then refuse better
+    best, telling = max(present, key=lambda entry: (_how_telling(entry[1]), entry[0].name != "array struct"))
     if telling.__cause__ is None and isinstance(telling, NotLendable) and advice.is_table(type(obj)):
         return _no_door(obj, ": it is a table, whose columns lie apart")
-    remedy = telling.remedy or advice.for_refused(obj)
+    remedy = telling.remedy
+    if best.name == "array struct" and any(door.name == "array interface" for door, _ in present):
+        pass  # it names the array interface, which has refused too
+    remedy = remedy or advice.for_refused(obj)
     if len(present) == 1 and telling.remedy == remedy:
         return telling
     came = telling.came or full_name(type(obj))

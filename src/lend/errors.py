@@ -48,6 +48,21 @@ def _quote(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {said}" if said else type(exc).__name__
 
 
+def _laid_out(fact: str, told: "dict[str, str]") -> str:
+    """The whole message: the fact, then a line for each particular."""
+    lines = [f"  {label:<6} : {told[name]}".replace("\n", _CONTINUED) for label, name in _LABELS if name in told]
+    return "\n".join([fact, *lines])
+
+
+def add_wanted(error: "LendError", wanted: str) -> None:
+    """Let an error on its way say what was wanted, where it does not yet: who asked knows more than who refused."""
+    if error.fact is None or error.wanted is not None or len(error.args) != 1:
+        return
+    error.wanted = wanted
+    told = {name: getattr(error, name) for _, name in _LABELS if getattr(error, name) is not None}
+    error.args = (_laid_out(error.fact, told),)
+
+
 class LendError(BufferError):
     """Refuse something, with the reason; the root of all that lend raises.
 
@@ -118,8 +133,7 @@ class LendError(BufferError):
         """
         particulars = {"wanted": wanted, "came": came, "tried": tried, "remedy": remedy}
         told = {name: text if isinstance(text, str) else "\n".join(text) for name, text in particulars.items() if text}
-        lines = [f"  {label:<6} : {told[name]}".replace("\n", _CONTINUED) for label, name in _LABELS if name in told]
-        error = cls("\n".join([fact, *lines]))
+        error = cls(_laid_out(fact, told))
         error.fact = fact
         for name, text in told.items():
             setattr(error, name, text)

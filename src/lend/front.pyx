@@ -85,7 +85,12 @@ cdef object view_plain(object obj):
 
 cdef object take_own(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """One of our own objects: the same record, the same owner."""
-    cdef View other = obj if type(obj) is View else obj.view()
+    cdef View other
+    if type(obj) is View:
+        other = <View> obj
+    else:
+        from lend.doors import own_view
+        other = own_view(obj)
     cdef Record facts
     cdef Owner owner = hold(other, &facts)
     if not copy_record(record, &facts):
@@ -215,26 +220,37 @@ def buffer(obj, *, copy=None, writable=None):
 
 cdef object buffer_plain(object obj):
     """`buffer(obj)`: the bytes of it, without a View in between where the protocol is known."""
-    cdef Protocol protocol = known(obj)
     cdef Record record
-    cdef PyObject* holder
-    cdef Owner owner
-    cdef View made
-    if protocol is None or protocol is OWN:
-        made = take(obj, WANT_BYTES, False)
-        return bytes_of(owner_of(made), &made.record)
-    record.ndim = 0
-    record.flags = 0
-    holder = (<RawTake> protocol.take)(obj, &record, NULL, WANT_BYTES, protocol.data)
-    if holder is NULL:
-        made = second_try(None, obj, WANT_BYTES, False, protocol)
-        return bytes_of(owner_of(made), &made.record)
-    owner = <Owner> holder
-    Py_DECREF(owner)
+    cdef Owner owner = owned(obj, &record, WANT_BYTES)
     try:
         return bytes_of(owner, &record)
     finally:
         clear_dims(&record)
+
+
+cdef Owner owned(object obj, Record* record, int want):
+    """What holds the memory of obj, and the facts of it in record, whose far dimensions are the caller's to clear."""
+    cdef Protocol protocol = known(obj)
+    cdef PyObject* holder
+    cdef Owner owner
+    cdef View made
+    record.ndim = 0
+    record.flags = 0
+    if protocol is None:
+        made = take(obj, want, False)
+    else:
+        holder = (<RawTake> protocol.take)(obj, record, NULL, want, protocol.data)
+        if holder is not NULL:
+            owner = <Owner> holder
+            Py_DECREF(owner)
+            return owner
+        record.ndim = 0
+        made = second_try(None, obj, want, False, protocol)
+    owner = owner_of(made)
+    if not copy_record(record, &made.record):
+        record.ndim = 0
+        raise MemoryError
+    return owner
 
 
 cdef View take(object obj, int want, bint gather):

@@ -1,5 +1,6 @@
 """What a caller requires of a View (dtype, ndim, order, align, device, writable), and the words when it is not met."""
 
+from lend.adapters import advice
 from lend.device import Device
 from lend.dtypes import DType
 from lend.errors import CopyRequired, LendError, NotHostAccessible, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
@@ -96,7 +97,9 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
     raise NotHostAccessible.build(
         f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
         came=describe.came(view),
-        remedy=f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+        remedy=advice.to_device(wanted)
+        if view.device.is_host
+        else f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
     )
 
 

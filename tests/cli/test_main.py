@@ -1,12 +1,14 @@
 """The command line as a whole: what it prints where, and what its exit codes say."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 import lend
+from lend.adapters.rules import is_installed
 from lend.cli.main import main
 from lend.plan import explain
 
@@ -84,6 +86,90 @@ def test_refusal_ends_with_1_and_tells_why_on_stderr(capsys):
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("lend: NotLendable: cannot lend a list")
+
+
+def test_refusal_is_an_object_on_stdout_when_json_was_asked_for(capsys):
+    assert ends("explain", "builtins:[1, 2]", "--to", "memoryview", "--json") == 1
+    told = json.loads(capsys.readouterr().out)["refused"]
+    with pytest.raises(lend.LendError) as refused:
+        explain([1, 2], "memoryview")
+    error = refused.value
+    assert told == {
+        "error": "NotLendable",
+        "fact": error.fact,
+        "wanted": error.wanted,
+        "came": error.came,
+        "tried": error.tried,
+        "try": error.remedy,
+    }
+
+
+@pytest.mark.parametrize(("source", "code"), [("neither", 3), ("array:nothing", 3)])
+def test_what_cannot_be_loaded_is_an_object_as_well(capsys, source, code):
+    assert ends("explain", source, "--json") == code
+    told = capsys.readouterr()
+    assert json.loads(told.out)["refused"]["error"] == "NotLoaded"
+    assert json.loads(told.out)["refused"]["fact"] in told.err
+
+
+@pytest.mark.parametrize("dtype", ["O", "i4,f4", "U2"])
+def test_file_and_expression_of_one_array_end_alike(tmp_path, monkeypatch, dtype):
+    numpy = pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    numpy.save("x.npy", numpy.zeros(2, dtype))
+    assert ends("explain", "x.npy") == ends("explain", f"numpy:zeros(2, {dtype!r})") == 1
+
+
+def test_refused_file_is_named_and_not_its_map(tmp_path, monkeypatch, capsys):
+    numpy = pytest.importorskip("numpy")
+    monkeypatch.chdir(tmp_path)
+    numpy.save("x.npy", numpy.arange(3))
+    assert ends("explain", "x.npy", "--to", "tvm_ffi" if is_installed("tvm_ffi") else "torch", "--copy", "false") == 1
+    told = capsys.readouterr().err
+    assert "mapped from x.npy" in told
+    assert "mmap.mmap" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (["array:array('d', [1.0])", "--to", "jax"], "JAX_ENABLE_X64=1 in the environment"),
+        (["builtins:b'ab'", "--to", "tvm_ffi", "--copy", "false"], "no --copy false (a copy of 2 bytes, counted)"),
+        (["builtins:b'ab'", "--to", "tvm_ffi", "--copy", "false"], "--alias-readonly: you promise not to write"),
+        (["builtins:b'ab'", "--to", "builtins:bytes", "--copy", "false"], "or --to memoryview"),
+        (["builtins:b'ab'", "--to", "bytes"], "--to builtins:bytes"),
+        (["builtins:b'ab'", "--to", "PIL"], "--to PIL.Image:fromarray"),
+        (["builtins:b'ab'", "--to", "nothing_like_it"], "any class or function as module:name"),
+    ],
+)
+def test_what_to_do_is_told_as_it_is_typed_here(capsys, monkeypatch, arguments, typed):
+    for target in {"jax", "tvm_ffi"} & set(arguments):
+        pytest.importorskip(target)
+    monkeypatch.delenv("JAX_ENABLE_X64", raising=False)
+    assert ends("explain", *arguments) in (1, 2)
+    assert typed in " ".join(capsys.readouterr().err.split())
+
+
+def test_jax_takes_64_bits_by_the_environment_that_is_told():
+    pytest.importorskip("jax")
+    command = [sys.executable, "-m", "lend", "explain", "array:array('d', [1.0])", "--to", "jax"]
+    environment = {**os.environ, "JAX_ENABLE_X64": "1"}
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert run.returncode == 0, run.stderr
+
+
+def test_target_may_be_a_class_or_function(capsys):
+    assert ends("explain", "builtins:b'1234'", "--to", "builtins:bytearray") == 0
+    assert capsys.readouterr().out == f"{explain(b'1234', bytearray)}\n"
+
+
+@pytest.mark.parametrize("option", [["--copy", "true"], ["--copy", "false"], ["--alias-readonly"]])
+def test_keywords_reach_what_is_possible(capsys, option):
+    keywords = {"alias_readonly": True} if option == ["--alias-readonly"] else {"copy": option[1] == "true"}
+    assert ends("explain", "builtins:b'1234'", *option, "--json") == 0
+    told, expected = json.loads(capsys.readouterr().out)["targets"], explain(b"1234", **keywords).targets
+    # the address, which jax minds, is another
+    assert {**told, "jax": ""} == {**expected, "jax": ""}
 
 
 def test_target_that_is_not_installed_ends_with_1_and_is_told(monkeypatch, capsys):

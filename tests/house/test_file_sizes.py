@@ -5,7 +5,8 @@ import pytest
 from support.source_tree import files, label
 
 LARGEST = 600  # lines; past about 500 look for the seam where it becomes two
-EXCEPTIONS: set[str] = set()
+# one header that others copy into their projects
+EXCEPTIONS = {"src/lend/include/lend_take.h"}
 
 
 @pytest.mark.parametrize("path", files(".py", ".pyi", ".pyx", ".pxd", ".h", ".c"), ids=label)

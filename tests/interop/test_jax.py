@@ -4,6 +4,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired, UnsupportedType
+from support import children
 
 np = pytest.importorskip("numpy")
 jax = pytest.importorskip("jax")
@@ -57,6 +58,31 @@ def test_memory_off_the_64_byte_grid_is_copied_and_the_numbers_are_told():
     assert lend.to(source, "jax").tolist() == [0, 1, 2, 3]
     with pytest.raises(CopyRequired, match=r"16 mod 64 \(alignment\)"):
         lend.to(source, "jax", copy=False)
+
+
+@pytest.mark.parametrize("at", [0, 16, 4])
+def test_nothing_is_said_on_stderr_about_alignment(at):
+    """What there is to say stands in the plan and in the refusal."""
+    out = children.run_clean(
+        """
+        import sys, warnings
+        warnings.simplefilter("always")
+        import numpy as np
+        import lend
+        raw = np.zeros(160, "u1")
+        start = -raw.ctypes.data % 64 + int(sys.argv[1])
+        source = np.ndarray((4,), "f4", raw, offset=start)
+        for copy in (None, True, False):
+            try:
+                print(lend.explain(source, "jax", copy=copy).bytes_copied, end=" ")
+                print(lend.to(source, "jax", copy=copy).tolist() == [0, 0, 0, 0], end=" ")
+            except lend.errors.CopyRequired as refusal:
+                print("(alignment)" in str(refusal), end=" ")
+        """,
+        args=(at,),
+        options=(),
+    )
+    assert out == ("0 True 16 True 0 True " if at == 0 else "16 True 16 True True ")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_masked_array_is_refused_with_both_ways_out():
 
 
 def test_an_array_that_may_be_resized_is_marked():
-    assert any("may reallocate" in note for note in lend.explain(np.zeros(4), "memoryview").notes)
+    assert any("may reallocate" in note for note in lend.explain(np.zeros(4)).notes)
     assert lend.explain(np.frombuffer(bytearray(4), "u1"), "memoryview").notes == ()
     assert lend.explain(np.zeros(4), "memoryview", copy=True).notes == ()
 
@@ -107,8 +107,20 @@ def test_an_array_that_shrank_in_place_is_noticed():
         view.verify()
 
 
-def test_a_field_or_an_element_of_it_is_verified():
-    for view in (lend.view(np.zeros((3, 4))[1]), lend.view(np.zeros((3, 4)))[2, 1:], lend.view(np.float64(3))):
+def test_a_field_or_an_element_of_it_passes_verify_while_it_stays():
+    records = np.array([(1, 2.0), (3, 4.0)], [("whole", "i4"), ("part", "f8")])
+    parts = [lend.view(np.arange(12.0).reshape(3, 4)[1]), lend.view(np.ones((3, 4)))[2, 1:], lend.view(np.float64(3))]
+    parts.append(lend.view(records["part"]))
+    before = [view.tolist() for view in parts]
+    assert [view.verify() for view in parts] == [None] * 4
+    assert [view.tolist() for view in parts] == before
+
+
+def test_a_field_of_an_array_that_moved_fails_verify():
+    records = np.zeros(1 << 16, [("whole", "i4"), ("part", "f8")])
+    view = lend.view(records["part"])
+    records.resize(4, refcheck=False)
+    with pytest.raises(lend.errors.LeaseLost):
         view.verify()
 
 

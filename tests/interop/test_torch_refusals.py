@@ -135,7 +135,8 @@ def test_what_view_refuses_to_and_explain_refuse_with_the_same_words(name):
     for function in (lambda: lend.view(x), lambda: lend.to(x, "memoryview"), lambda: lend.explain(x)):
         with pytest.raises(LendError) as refused:
             function()
-        told.add(str(refused.value))
+        error = refused.value  # which says what was wanted as well, where something was
+        told.add((error.fact, error.came, error.tried, error.remedy))
     assert len(told) == 1
 
 

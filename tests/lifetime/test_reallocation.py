@@ -57,11 +57,17 @@ def test_verify_passes_what_stayed_where_it_was(change):
     array = np.arange(16.0)
     view = lend.view(array)
     change(array)
-    view.verify()
+    assert view.verify() is None
+    assert view.tolist() == array.tolist()
 
 
 def test_an_exporter_that_locks_its_memory_passes_verify():
-    lend.view(bytearray(8)).verify()
+    lender = bytearray(b"12345678")
+    view = lend.view(lender)
+    with pytest.raises(BufferError):
+        lender.extend(bytes(1 << 16))
+    assert view.verify() is None
+    assert view.tobytes() == b"12345678"
 
 
 def test_the_exports_do_not_ask_the_producer_again():

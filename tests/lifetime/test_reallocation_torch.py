@@ -1,22 +1,23 @@
-"""torch moves a tensor's memory under a loan: `verify()` notices (LIFE-4)."""
+"""torch moves a tensor's memory under a loan: `verify()` and `lend.to` notice, the exports do not ask (LIFE-4)."""
 
 import pytest
 
 import lend
 from lend.errors import LeaseLost
+from support import counting
 
 torch = pytest.importorskip("torch")
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
-        lambda tensor: tensor.resize_(1 << 20),
-        lambda tensor: tensor.untyped_storage().resize_(0),
-        lambda tensor: tensor.set_(torch.zeros(1 << 10, dtype=tensor.dtype)),
-    ],
-    ids=["resize_", "storage resize_", "set_"],
-)
+MOVES = {
+    "resize_": lambda tensor: tensor.resize_(1 << 20),
+    "storage resize_": lambda tensor: tensor.untyped_storage().resize_(0),
+    "set_": lambda tensor: tensor.set_(torch.zeros(1 << 10, dtype=tensor.dtype)),
+}
+MOVED = pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+
+
+@MOVED
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bool], ids=str)
 def test_verify_notices_a_tensor_that_moved(move, dtype):
     tensor = torch.zeros(8, dtype=dtype)
@@ -32,3 +33,67 @@ def test_verify_passes_a_tensor_that_stayed():
     tensor += 1
     view.verify()
     assert view.tolist() == [1, 2, 3, 4]
+
+
+# An address that was lent is only looked at here, never read: what lay there is freed.
+EXPORTS = {
+    "ptr": lambda lent: lent.ptr,
+    "the buffer protocol": lambda lent: counting.getbuffer(lent).buf,
+    "an unversioned capsule": lambda lent: counting.capsule_fields(lent.__dlpack__())["data"],
+    "a versioned capsule": lambda lent: counting.capsule_fields(lent.__dlpack__(max_version=(1, 3)))["data"],
+    "the exchange table": lambda lent: counting.exchange_take(lent).fields["data"],
+    "the array interface": lambda lent: lent.__array_interface__["data"][0],
+    "a view of it": lambda lent: lend.view(lent).ptr,
+    "a buffer of it": lambda lent: lend.buffer(lent).ptr,
+}
+
+
+@MOVED
+@pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
+@pytest.mark.parametrize("take", [lend.view, lend.buffer], ids=["view", "buffer"])
+def test_the_exports_do_not_ask_the_tensor_again(take, export, move):
+    """Asking would cost as much as the export: it is `verify()` and `lend.to` that ask. Recorded, not wished for."""
+    tensor = torch.zeros(8)
+    before = tensor.data_ptr()
+    lent = take(tensor)
+    move(tensor)
+    assert tensor.data_ptr() != before
+    assert export(lent) == before
+    with pytest.raises(LeaseLost):
+        lent.verify()
+
+
+@MOVED
+@pytest.mark.parametrize("target", ["memoryview", "torch"])
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_to_notices_a_tensor_that_moved_before_a_byte_is_read(copy, target, move):
+    tensor = torch.zeros(8)
+    view = lend.view(tensor)
+    move(tensor)
+    with pytest.raises(LeaseLost, match="reallocated"):
+        lend.to(view, target, copy=copy)
+
+
+@MOVED
+def test_what_was_copied_before_is_not_moved(move):
+    tensor = torch.arange(8.0)
+    copied = lend.view(tensor, copy=True)
+    move(tensor)
+    assert copied.verify() is None
+    assert copied.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_plan_says_that_the_tensor_may_move():
+    (note,) = [note for note in lend.explain(torch.zeros(8)).notes if "reallocate" in note]
+    assert "exports do not" in note
+
+
+@pytest.mark.parametrize("target", ["numpy", "memoryview"])
+def test_what_was_handed_over_before_keeps_the_address(target):
+    """Nobody can take an array back: the reason why `explain` names such a producer. Recorded, not wished for."""
+    tensor = torch.zeros(8)
+    before = tensor.data_ptr()
+    made = lend.to(tensor, target)
+    tensor.resize_(1 << 20)
+    assert tensor.data_ptr() != before
+    assert lend.buffer(made).ptr == before

@@ -46,7 +46,7 @@ def tensor(capsule): return counting.consume(capsule).tobytes()
 
 try:
     print(USE)
-except (LendError, TypeError) as refusal:
+except (LendError, TypeError, ValueError) as refusal:
     print("refused")
 view.release()  # what was refused before it came so far
 buffer.release()
@@ -116,70 +116,117 @@ LENDERS = {
 }
 
 
+COLLECTED = """
+import copy, gc, lend
+from lend.errors import LendError
+from support import counting
+from support.counting import CountingBuffer
+from support.producers import ArrayStruct
+
+DATA = bytes(range(1, 9))
+def tensor(capsule): return counting.consume(capsule).tobytes()
+BOTH = {
+    "owner": lambda lent: lent.owner.nbytes and DATA,
+    "unversioned capsule": lambda lent: tensor(lent.__dlpack__()),
+    "capsule": lambda lent: tensor(lent.__dlpack__(max_version=(1, 0))),
+    "capsule of a copy": lambda lent: tensor(lent.__dlpack__(copy=True)),
+    "versioned capsule of a copy": lambda lent: tensor(lent.__dlpack__(max_version=(1, 0), copy=True)),
+    "capsule that must share": lambda lent: tensor(lent.__dlpack__(copy=False)),
+    "capsule for a device": lambda lent: tensor(lent.__dlpack__(dl_device=(1, 0), stream=None)),
+    "table": lambda lent: counting.exchange_take(lent).tobytes(),
+    "struct": lambda lent: lent.__array_struct__ and DATA,
+    "interface": lambda lent: lent.__array_interface__ and DATA,
+    "tobytes": lambda lent: lent.tobytes(),
+    "bytes": bytes,
+    "copy.copy": lambda lent: copy.copy(lent).tobytes(),
+    "copy.deepcopy": lambda lent: copy.deepcopy(lent).tobytes(),
+    "__copy__": lambda lent: lent.__copy__().tobytes(),
+    "__deepcopy__": lambda lent: lent.__deepcopy__({}).tobytes(),
+    "slice": lambda lent: lent[:].tobytes(),
+    "the slice of a slice": lambda lent: DATA[:1] + lent[1:][:4].tobytes() + DATA[5:],
+    "verify": lambda lent: lent.verify() or DATA,
+    "repr": lambda lent: repr(lent) and DATA,
+    "Py_buffer": lambda lent: counting.hold(lent).tobytes(),
+    "memoryview": lambda lent: memoryview(lent).tobytes(),
+    "lend.view": lambda lent: lend.view(lent).tobytes(),
+    "lend.buffer": lambda lent: lend.buffer(lent).tobytes(),
+    "lend.view that copies": lambda lent: lend.view(lent, copy=True).tobytes(),
+    "lend.buffer that copies": lambda lent: lend.buffer(lent, copy=True).tobytes(),
+    "lend.view with requirements": lambda lent: lend.view(lent, dtype="uint8", ndim=1, order="C", align=1).tobytes(),
+    "lend.to": lambda lent: lend.to(lent, "memoryview").tobytes(),
+    "lend.to that copies": lambda lent: lend.to(lent, "memoryview", copy=True).tobytes(),
+    "lend.explain": lambda lent: lend.explain(lent, "memoryview") and DATA,
+    "lend.explain without a target": lambda lent: str(lend.explain(lent)) and DATA,
+    "to": lambda lent: lent.to("memoryview").tobytes(),
+    "to that copies": lambda lent: lent.to("memoryview", copy=True).tobytes(),
+    "to on its device": lambda lent: lent.to(device="cpu").tobytes(),
+    "lend.loans": lambda lent: lend.loans() is not None and DATA,
+}
+VIEW = BOTH | {
+    "buffer": lambda view: view.buffer.tobytes(),
+    "element": lambda view: DATA[:2] + view[2].tobytes() + DATA[3:],
+    "T": lambda view: view.T.tobytes(),
+    "reshape": lambda view: view.reshape(2, 4).tobytes(),
+    "reinterpret": lambda view: view.reinterpret("int16").tobytes(),
+    "tolist": lambda view: bytes(view.tolist()),
+    "copy": lambda view: view.copy().tobytes(),
+    "copy in columns": lambda view: view.copy("F").tobytes(),
+    "tobytes in columns": lambda view: view.tobytes("F"),
+    "iteration": lambda view: bytes([element.item() for element in view]),
+    "reversed": lambda view: view[::-1].tobytes()[::-1],
+    "reversed and copied": lambda view: view[::-1].copy().tobytes()[::-1],
+    "capsule of a copy with gaps": lambda view: view[::2].__dlpack__(copy=True) and DATA,
+}
+BUFFER = BOTH | {
+    "view": lambda buffer: buffer.view().tobytes(),
+    "view of all words": lambda buffer: buffer.view("int16").tobytes(),
+    "view of a shape": lambda buffer: buffer.view("int16", (2, 2)).tobytes(),
+    "view of strides": lambda buffer: buffer.view("uint8", (8,), (-1,), 7).tobytes()[::-1],
+    "view from an offset": lambda buffer: DATA[:4] + buffer.view("uint8", offset=4).tobytes(),
+    "the copy of a view": lambda buffer: buffer.view("int32").copy().tobytes(),
+}
+
+class Last:
+    def __init__(self, lent): self.lent, self.me = lent, self
+    def __del__(self):
+        try:
+            self.lent.release()
+        except LendError:  # an export is open
+            pass
+
+def answer(use, lent, later):
+    gc.disable()
+    gc.collect()
+    Last(lent)
+    gc.set_threshold(later)  # how many more allocations there are before the collector runs
+    gc.enable()
+    try:
+        return use(lent)
+    except LendError:  # released, or an export is open
+        return None
+    finally:
+        gc.set_threshold(700)
+
+wrong = []
+for name, use in USES.items():
+    use(TAKE(bytearray(DATA)))  # modules are loaded now, not under way
+    for later in range(1, 12):
+        lender = LENDER
+        right = answer(use, TAKE(lender), later)
+        if right not in (None, DATA):
+            wrong.append((name, later, right))
+print(wrong)
+"""
+TAKES = {"a view": ("lend.view", "VIEW"), "a buffer": ("lend.buffer", "BUFFER")}
+
+
 @pytest.mark.parametrize("lender", LENDERS.values(), ids=LENDERS)
-def test_a_release_by_the_collector_in_midst_of_a_call_is_answered_rightly_or_refused(lender):
+@pytest.mark.parametrize("take", TAKES.values(), ids=TAKES)
+def test_a_release_by_the_collector_in_midst_of_a_call_is_answered_rightly_or_refused(take, lender):
     """An allocation may run the collector (before Python 3.12), that a finalizer, and that anything."""
-    out = children.run_clean(
-        """
-        import gc, lend
-        from lend.errors import LendError
-        from support import counting
-        from support.counting import CountingBuffer
-        from support.producers import ArrayStruct
-
-        DATA = bytes(range(1, 9))
-        def tensor(capsule): return counting.consume(capsule).tobytes()
-        USES = {
-            "owner": lambda view: view.owner.nbytes and DATA,
-            "unversioned capsule": lambda view: tensor(view.__dlpack__()),
-            "capsule": lambda view: tensor(view.__dlpack__(max_version=(1, 0))),
-            "table": lambda view: counting.exchange_take(view).tobytes(),
-            "struct": lambda view: view.__array_struct__ and DATA,
-            "buffer": lambda view: view.buffer.tobytes(),
-            "slice": lambda view: view[:].tobytes(),
-            "T": lambda view: view.T.tobytes(),
-            "tolist": lambda view: bytes(view.tolist()),
-            "tobytes": lambda view: view.tobytes(),
-            "copy": lambda view: view.copy().tobytes(),
-            "iteration": lambda view: bytes([element.item() for element in view]),
-            "lend.view": lambda view: lend.view(view).tobytes(),
-            "lend.buffer": lambda view: lend.buffer(view).tobytes(),
-            "Py_buffer": lambda view: counting.hold(view).tobytes(),
-            "memoryview": lambda view: memoryview(view).tobytes(),
-        }
-
-        class Last:
-            def __init__(self, view): self.view, self.me = view, self
-            def __del__(self):
-                try:
-                    self.view.release()
-                except LendError:  # an export is open
-                    pass
-
-        def answer(use, view):
-            gc.disable()
-            gc.collect()
-            Last(view)
-            gc.set_threshold(1)
-            gc.enable()
-            try:
-                return use(view)
-            except LendError:  # released, or an export is open
-                return None
-            finally:
-                gc.set_threshold(700)
-
-        wrong = []
-        for name, use in USES.items():
-            use(lend.view(bytearray(DATA)))  # modules are loaded now, not under way
-            lender = LENDER
-            right = answer(use, lend.view(lender))
-            if right not in (None, DATA):
-                wrong.append((name, right))
-        print(wrong)
-        """.replace("LENDER", lender)
-    )
-    assert out.strip() == "[]"
+    function, uses = take
+    snippet = COLLECTED.replace("USES", uses).replace("TAKE", function).replace("LENDER", lender)
+    assert children.run_clean(snippet) == "[]\n"
 
 
 def test_a_collection_meets_every_way_a_view_is_made():

@@ -149,11 +149,18 @@ def test_new_types_of_many_threads_meet_in_the_cache():
 
 
 def test_loans_may_be_listed_while_others_lend():
+    standing, moving = CountingBuffer(FLOATS), CountingBuffer(FLOATS, poison=False)
+    view = lend.view(standing)
+
     def work(i):
+        told = []
         for _ in range(20):
             if i:
-                lend.view(bytearray(4))[1:]
+                lend.view(moving)[1:].release()
             else:
-                list(lend.loans())
+                told.append([loan.nbytes for loan in lend.loans() if loan.producer is standing])
+        return told
 
-    together(work)
+    assert together(work)[0] == [[16]] * 20
+    view.release()
+    assert (standing.audit(), moving.audit(), moving.gets) == ([], [], (THREADS - 1) * 20)

@@ -100,8 +100,9 @@ def test_a_type_that_says_it_is_a_scalar_of_numpys_is_not_read_beyond_its_bytes(
 def test_a_signal_or_finalizer_may_copy_while_a_copy_is_counted():
     from lend._core import copies
 
-    with copies._lock:  # what a finalizer that runs inside note() finds
-        lend.view(b"1234", copy=True)
+    with lend.copies() as made, copies._lock:  # what a finalizer that runs inside note() finds
+        copied = lend.view(b"1234", copy=True)
+    assert (copied.tobytes(), made.count, made.bytes) == (b"1234", 1, 4)
 
 
 def test_a_view_made_by_new_holds_nothing_and_says_so():

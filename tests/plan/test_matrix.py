@@ -151,8 +151,10 @@ def test_a_copy_lies_at_a_64_byte_boundary(target):
 @pytest.mark.parametrize("target", TARGETS)
 def test_explaining_leaves_nothing_open(target):
     lender = bytearray(64)
-    lend.explain(lender, target)
-    lender.append(1)
+    plan = lend.explain(lender, target)
+    lender.append(1)  # a BufferError while anything holds it
+    assert len(lender) == 65
+    assert "uint8[64]" in str(plan)  # and what it says stays said
 
 
 def test_no_copy_says_why_it_is_needed_by_a_word_that_can_be_searched_for():

@@ -1,6 +1,8 @@
 """A Plan: its fields, its printed form, and what it says of things beside copies."""
 
+import copy
 import json
+import pickle
 
 import pytest
 
@@ -46,7 +48,7 @@ def test_a_shared_plan_copies_nothing():
 
 
 def test_the_bytes_of_a_callable_are_unknown():
-    plan = lend.explain(b"1234", bytes)
+    plan = lend.explain(b"1234", lambda view: view)
     assert (plan.bytes_copied, [step.who for step in plan.copies]) == (None, ["target"])
     assert "only the target knows" in str(plan)
 
@@ -81,13 +83,45 @@ def test_without_a_target_the_plan_tells_where_the_memory_can_go():
 def test_the_open_exports_of_the_lease_are_told():
     view = lend.view(bytearray(4))
     held = memoryview(view)
-    assert "1 open exports" in str(lend.explain(view, "memoryview"))
+    assert "lent by bytearray, 1 open export\n" in str(lend.explain(view, "memoryview"))
     del held
 
 
 def test_what_came_of_our_own_is_told_as_such():
     assert lend.explain(lend.view(b"12"), "memoryview").source_type == "lend.View"
     assert lend.explain(lend.buffer(b"12"), "memoryview").source_type == "lend.Buffer"
+
+
+def test_plans_that_say_the_same_are_equal():
+    plans = [lend.explain(b"1234", "memoryview") for _ in range(2)]
+    assert plans[0] == plans[1]
+    assert len({*plans, *plans}) == 1
+    assert plans[0] != lend.explain(b"1234", "memoryview", copy=True)
+    assert plans[0].steps[0] == plans[1].steps[0]
+
+
+def test_a_plan_goes_through_pickle_and_copy():
+    plan = lend.explain(b"1234")
+    assert pickle.loads(pickle.dumps(plan)) == copy.copy(plan) == plan
+
+
+def test_a_notebook_is_shown_the_same_as_a_session():
+    plan = lend.explain(bytearray(4), "memoryview", copy=True)
+    shown = plan._repr_html_()
+    assert "<b>bytearray to memoryview: 4 bytes copied</b>" in shown
+    assert "<th>copy</th><td>into fresh memory</td><td>lend copies 4 bytes: copy=True</td>" in shown
+    assert "<th>to</th><td>memoryview</td><td>shared</td>" in lend.explain(bytearray(4))._repr_html_()
+
+
+def test_a_notebook_is_shown_text_and_no_markup():
+    named = type("<b>", (bytearray,), {})
+    assert "&lt;b&gt;" in lend.explain(named(4), "memoryview")._repr_html_()
+
+
+def test_how_memory_may_move_is_told_where_no_target_is_named():
+    np = pytest.importorskip("numpy")
+    assert any("may reallocate: ndarray.resize" in note for note in lend.explain(np.zeros(4)).notes)
+    assert lend.explain(np.zeros(4), "memoryview").notes == ()
 
 
 @pytest.mark.parametrize("attribute", ["steps", "notes"])

@@ -18,6 +18,7 @@ SOURCES = (
     "counting_taken.c",
     "counting_exchange.c",
     "counting_struct.c",
+    "counting_careless.c",
 )
 NAME = "lend_counting"
 HERE = pathlib.Path(__file__).parent

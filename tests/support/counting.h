@@ -1,4 +1,4 @@
-/* Shared by the three files of the test helper `lend_counting`: DLPack's structs and what the files say to each other.
+/* Shared by the files of the test helper `lend_counting`: DLPack's structs and what the files say to each other.
  *
  * The structs are declared here, and not taken from the library's own dlpack.h, so that a wrong field there cannot
  * agree with itself.
@@ -84,7 +84,7 @@ typedef struct {
     PyObject *failure; /* of the exchange functions: None, an exception to raise, or a word */
 } TensorSource;
 
-extern PyTypeObject TensorSource_Type, Taken_Type, CountingBuffer_Type, Hold_Type;
+extern PyTypeObject TensorSource_Type, Taken_Type, CountingBuffer_Type, Hold_Type, CarelessBuffer_Type;
 extern PyMethodDef dlpack_functions[], exchange_functions[], struct_functions[];
 
 /* counting_dlpack.c */

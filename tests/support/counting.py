@@ -1,6 +1,7 @@
 """Producers and consumers that keep books, made of compiled code.
 
 Producers: `CountingBuffer` (buffer protocol), `CountingDLPack` (`__dlpack__`), `CountingExchange` (the C exchange API).
+`CarelessBuffer(source)` has an export count (`.live`) and ignores it: `.resize(n)` moves its memory at any time.
 All own their memory and overwrite it with 0xDD when the last loan is back, so that a late read has a wrong value.
 Consumers: `hold` and `getbuffer`, `consume`, `exchange_take` and the other `exchange_` functions.
 """
@@ -12,6 +13,7 @@ from . import build
 
 _compiled = build.load()
 
+CarelessBuffer = _compiled.CarelessBuffer
 TensorSource = _compiled.TensorSource
 Taken = _compiled.Taken
 capsule_fields = _compiled.capsule_fields

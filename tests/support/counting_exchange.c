@@ -1,4 +1,5 @@
-/* DLPack's C exchange API from both sides: a table whose functions serve any TensorSource, and calls of a foreign one. */
+/* DLPack's C exchange API from both sides: a table whose functions serve any TensorSource (or the `tensor`
+ * of another object), and calls of a foreign one. */
 #include "counting.h"
 
 static int fail(TensorSource *self, int *answer)
@@ -13,19 +14,31 @@ static int fail(TensorSource *self, int *answer)
     return 1;
 }
 
+/* The tensor that an object lends: itself, or its `tensor` when it is of another kind. */
+static TensorSource *source_of(PyObject *op)
+{
+    if (PyObject_TypeCheck(op, &TensorSource_Type)) return (TensorSource *)op;
+    PyObject *tensor = PyObject_GetAttrString(op, "tensor");
+    Py_XDECREF(tensor); /* the object keeps it */
+    return (TensorSource *)tensor;
+}
+
 static int give_managed(void *op, DLVersioned **out)
 {
     int answer;
+    TensorSource *self = source_of(op);
     *out = NULL;
-    if (fail(op, &answer)) return answer;
-    *out = make_versioned(op);
+    if (self == NULL) return -1;
+    if (fail(self, &answer)) return answer;
+    *out = make_versioned(self);
     return *out == NULL ? -1 : 0;
 }
 
 static int give_borrowed(void *op, DLTensor *out)
 {
-    TensorSource *self = op;
+    TensorSource *self = source_of(op);
     int answer;
+    if (self == NULL) return -1;
     if (fail(self, &answer)) return answer;
     *out = (DLTensor){self->data, self->device, self->ndim, self->dtype, self->null_shape ? NULL : self->shape,
                       self->strides, self->byte_offset};

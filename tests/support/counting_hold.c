@@ -118,6 +118,7 @@ static int execute(PyObject *module)
 {
     return PyModule_AddType(module, &CountingBuffer_Type) < 0 || PyModule_AddType(module, &Hold_Type) < 0
         || PyModule_AddType(module, &TensorSource_Type) < 0 || PyModule_AddType(module, &Taken_Type) < 0
+        || PyModule_AddType(module, &CarelessBuffer_Type) < 0
         || PyModule_AddFunctions(module, dlpack_functions) < 0 || PyModule_AddFunctions(module, exchange_functions) < 0
         || PyModule_AddFunctions(module, struct_functions) < 0 ? -1 : 0;
 }

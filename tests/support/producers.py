@@ -5,6 +5,7 @@ written in Python can have.
 """
 
 import ctypes
+import functools
 
 from . import counting
 
@@ -34,11 +35,17 @@ def only_dlpack(obj):
     )()
 
 
+@functools.cache
+def bytes_of(length):
+    """The class of so many bytes: kept, as ctypes would make a new one each time, with cycles of its own."""
+    return ctypes.c_ubyte * length
+
+
 class Memory:
     """Host memory at a known address, filled with `data`; overwritten when it goes."""
 
     def __init__(self, data):
-        self.array = (ctypes.c_ubyte * max(len(data), 1)).from_buffer_copy(data or b"\0")
+        self.array = bytes_of(max(len(data), 1)).from_buffer_copy(data or b"\0")
         self.nbytes = len(data)
         self.address = ctypes.addressof(self.array)
 

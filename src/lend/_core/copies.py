@@ -4,11 +4,7 @@ import _thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Self
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
 __all__ = ["Copies", "Copy", "copies", "note"]
 
@@ -35,6 +31,10 @@ class Copy:
         self.why = why
         self.nbytes = nbytes
 
+    def to_dict(self) -> "dict[str, Any]":
+        """The copy as plain values, ready for JSON."""
+        return {"what": self.what, "why": self.why, "nbytes": self.nbytes}
+
     def __repr__(self) -> str:
         return f"Copy({self.what!r}, why={self.why!r}, nbytes={self.nbytes})"
 
@@ -51,7 +51,7 @@ class Copies:
     bytes : int
         How many bytes they wrote.
     recent : tuple of Copy
-        The newest of them, at most 64.
+        The newest of them: the last 64, while `count` and `bytes` go on.
 
     Examples
     --------
@@ -73,6 +73,10 @@ class Copies:
     def recent(self) -> "tuple[Copy, ...]":
         return tuple(self._recent)
 
+    def to_dict(self) -> "dict[str, Any]":
+        """The tally as plain values, ready for JSON."""
+        return {"count": self.count, "bytes": self.bytes, "recent": [copy.to_dict() for copy in self._recent]}
+
     def _add(self, copy: Copy) -> None:
         self.count += 1
         self.bytes += copy.nbytes
@@ -91,7 +95,7 @@ class Copies:
             _running[:] = [tally for tally in _running if tally is not self]
 
     def __repr__(self) -> str:
-        return f"<Copies: {self.count}, {self.bytes} bytes>"
+        return f"<Copies: {self.count}, {self.bytes} {'byte' if self.bytes == 1 else 'bytes'}>"
 
 
 _lock = _thread.RLock()  # a finalizer or a signal handler may copy, too, while this thread is counting
@@ -114,8 +118,8 @@ def copies() -> Copies:
     Returns
     -------
     Copies
-        A snapshot: `.count`, `.bytes`, `.recent`. Used as a context manager it counts the copies of one block instead,
-        those of every thread.
+        A snapshot: `.count`, `.bytes`, and `.recent`, which keeps the last 64. Used as a context manager it counts the
+        copies of one block instead, those of every thread.
 
     Examples
     --------

@@ -26,6 +26,10 @@ cdef class ObjectOwner(Owner):
 cdef class MemoryOwner(Owner):
     cdef void* block
 
+cdef class CallbackOwner(Owner):
+    cdef void (*give_back)(void* context) noexcept
+    cdef void* context
+
 cdef BufferOwner new_buffer_owner()
 cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept
 
@@ -52,13 +56,18 @@ cdef str type_name(object producer)
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
 ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
 
+# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an exception:
+# it must be taken.
+ctypedef bint (*PeekFunction)(object obj, Record* record, void* data) noexcept
+
 cdef class Protocol:
     cdef readonly str name, dunder, carries, spec
     cdef readonly frozenset devices
     cdef readonly bint readonly, strided, nulls
     cdef readonly object offered
     cdef TakeFunction take
+    cdef PeekFunction peek
     cdef void* data
     cdef Protocol bound(self, void* data)
 
-cdef Protocol taken_by(Protocol protocol, TakeFunction take)
+cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=*)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Never, final
 
 class Owner:
-    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "memory"]]
+    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "memory", "callback"]]
     # made by lend alone: no argument has this type
     def __init__(self, made_by_lend_alone: Never, /) -> None: ...
     # None when a bare capsule lent the memory
@@ -34,6 +34,12 @@ class ObjectOwner(Owner):
 @final
 class MemoryOwner(Owner):
     kind: ClassVar[Literal["memory"]]
+    @property
+    def producer_type(self) -> str: ...
+
+@final
+class CallbackOwner(Owner):
+    kind: ClassVar[Literal["callback"]]
     @property
     def producer_type(self) -> str: ...
 

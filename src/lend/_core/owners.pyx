@@ -119,6 +119,24 @@ cdef class MemoryOwner(Owner):
         PyMem_RawFree(self.block)
 
 
+@cython.final
+@cython.no_gc_clear
+@cython.trashcan(True)
+cdef class CallbackOwner(Owner):
+    """Memory of a program in C, which is told by a release callback when the last holder has gone."""
+
+    kind = "callback"
+
+    @property
+    def producer_type(self):
+        """Name of the type of the object that stands for the memory, if there is one."""
+        return "C" if self.held is None else type_name(self.held)
+
+    def __dealloc__(self):
+        if self.give_back is not NULL:
+            self.give_back(self.context)
+
+
 cdef BufferOwner new_buffer_owner():
     """An owner whose lease is still to be opened."""
     return BufferOwner.__new__(BufferOwner)
@@ -242,6 +260,7 @@ cdef class Protocol:
         other.devices = self.devices
         other.readonly, other.strided, other.nulls = self.readonly, self.strided, self.nulls
         other.take = self.take
+        other.peek = self.peek
         other.offered = self.offered
         other.data = data
         return other
@@ -250,9 +269,10 @@ cdef class Protocol:
         return f"<Protocol {self.name}>"
 
 
-cdef Protocol taken_by(Protocol protocol, TakeFunction take):
-    """The record, with the C function that takes by it."""
+cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=NULL):
+    """The record, with the C functions that take by it."""
     protocol.take = take
+    protocol.peek = peek
     return protocol
 
 

@@ -3,12 +3,15 @@
 Told by the class, as far as that will do; an object is asked only where its class is one that is known.
 """
 
+from lend.adapters.asking import guarded
 from lend.adapters.rules import TARGETS
 from lend.protocols.classes import bases_of, module_of, shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from lend.device import Device
 
 _ANY = "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"
 _COLUMNS = "columns and tables are not built yet"
@@ -46,6 +49,12 @@ def for_unlendable(obj: "Any") -> "str | list[str]":
             return told
     if _is_of("pyarrow", cls) and shows(cls, "as_py"):
         return "an array of one element: pyarrow.array([x])"
+    if _is_of("polars", cls) and shows(cls, "collect"):
+        return f'{_COLUMNS}; one column of numbers, once it is computed: lend.view(x.collect()["name"].to_numpy())'
+    if _is_of("multiprocessing.shared_memory", cls) and shows(cls, "buf"):
+        return "lend.view(x.buf)"
+    if _is_of("_cffi_backend", cls):
+        return "its bytes: lend.view(ffi.buffer(x)), and .reinterpret(dtype) on that"
     if shows(cls, "__fspath__"):
         return _of_path("x")
     if shows(cls, "getvalue") and not shows(cls, "getbuffer"):
@@ -71,6 +80,12 @@ def for_refused(obj: "Any") -> "str | None":
         return "an mmap that is still open"
     if _is_of("pyarrow", cls):
         return _of_pyarrow(obj)
+    if _is_of("pandas", cls):
+        return _of_pandas(obj)
+    if _is_of("polars", cls):
+        return _of_polars(obj)
+    if _is_of("xarray", cls) and shows(cls, "data_vars"):
+        return 'one of its variables at a time: lend.view(x["name"])'
     if shows(cls, "__arrow_c_array__") or shows(cls, "__arrow_c_stream__"):
         return _ARROW
     return None
@@ -79,6 +94,23 @@ def for_refused(obj: "Any") -> "str | None":
 def _is_of(module: str, cls: type) -> bool:
     """Whether a class, or one above it, comes from a module or from inside it."""
     return any(f"{module_of(base)}.".startswith(f"{module}.") for base in bases_of(cls))
+
+
+def to_device(wanted: "Device", target: str = "") -> str:
+    """What moves host memory to another device: a library that has such devices."""
+    if target == "jax" and wanted.name in ("cuda", "rocm"):
+        return f'jax.device_put(lend.to(x, "jax"), jax.devices("{wanted.name}")[{wanted.id}])'
+    name = _OF_TORCH.get(wanted.name)
+    if name is None:
+        return f"a library that has memory on {wanted}: let it copy there, and hand on what that gives"
+    moved = f'lend.to(x, "torch").to("{name}:{wanted.id}")'
+    if target in ("torch", "lend"):
+        return f"{moved}, a copy by torch"
+    return f"a library that has such a device, such as torch: {moved}, a copy"
+
+
+# Device.name -> what torch calls such a device
+_OF_TORCH = {"cuda": "cuda", "rocm": "cuda", "metal": "mps", "oneapi": "xpu"}
 
 
 def is_table(cls: type) -> bool:
@@ -114,8 +146,12 @@ def _of_complex(_: "Any") -> str:
     return "an array of one element: numpy.array([x])"
 
 
-def _of_number(_: "Any") -> str:
-    return 'an array of one element: array.array("d", [x])'
+def _of_number(number: "Any") -> "str | list[str]":
+    one = 'an array of one element: array.array("d", [x])'
+    if isinstance(number, (bool, float)):
+        return one
+    typed = "lend.View.from_pointer(x, shape, dtype, owner=...)"
+    return [one, f"if it is an address: lend.Buffer.from_pointer(x, nbytes, owner=...), or {typed}"]
 
 
 def _of_sequence(items: "Any") -> str:
@@ -186,6 +222,63 @@ def _of_torch(cls: type) -> "str | None":
     if cls.__name__ == "UntypedStorage":
         return "a tensor over it: torch.empty(0, dtype=torch.uint8).set_(x)"
     return None
+
+
+@guarded
+def _of_pandas(obj: "Any") -> str:
+    """A column or index of pandas that is no plain array: what makes one of it, told by its dtype."""
+    cls = type(obj)
+    if shows(cls, "levels") and shows(cls, "codes"):
+        return f"{_COLUMNS}; until then the codes of each level: [lend.view(codes) for codes in x.codes]"
+    dtype = type(obj.dtype).__name__
+    if dtype == "DatetimeTZDtype":
+        return f'{_COLUMNS}; until then x.to_numpy("datetime64[ns]"), a copy, in UTC'
+    if dtype == "CategoricalDtype":
+        return f"{_COLUMNS}; until then its codes: {'x.codes' if shows(cls, 'codes') else 'x.cat.codes.to_numpy()'}"
+    if dtype == "PeriodDtype":
+        return f'{_COLUMNS}; until then its ordinals: x.astype("int64")'
+    if dtype == "IntervalDtype":
+        ends = "x.array.left and x.array.right" if shows(cls, "array") else "x.left and x.right"
+        return f"{_COLUMNS}; until then its ends apart: {ends}"
+    if dtype == "SparseDtype":
+        return "x.to_numpy(), which writes every value out"
+    if str(obj.dtype) == "object":
+        return 'its values as numbers first, if they are: x.to_numpy("float64")'
+    if obj.dtype.kind in ("i", "u", "f", "b"):
+        return f'{_COLUMNS}; until then x.to_numpy("float64", na_value=float("nan")), a copy with NaN for nulls'
+    return (
+        f"{_COLUMNS}; until then numbers in place of its values, x.factorize()[0]; or of text the characters, "
+        'lend.buffer(x.to_numpy("U"))'
+    )
+
+
+@guarded
+def _of_polars(obj: "Any") -> str:
+    """A Series of polars that is no plain array: what makes one of it, told by its dtype."""
+    kind = str(obj.dtype).partition("(")[0]
+    if kind in _POLARS:
+        return f"{_COLUMNS}; until then {_POLARS[kind]}"
+    if kind == "Boolean":
+        filled = "x.fill_null(False)" if obj.null_count() else "x"
+        return f"{_COLUMNS}, and bit-packed bools are for them; until then {filled}.to_numpy(), a byte for each"
+    if kind == "Date" or kind.startswith(("Int", "UInt", "Float", "Datetime", "Duration", "Null")):
+        return f"{_COLUMNS}, and nulls and chunks are for them; until then x.to_numpy(), a copy"
+    return f"{_COLUMNS}; until then an array of numbers of it, by polars"
+
+
+_POLARS = {
+    "String": 'numbers in place of texts, x.rank("dense"); or the characters, lend.buffer(x.to_numpy().astype("U"))',
+    "Binary": "its items, one at a time: [lend.view(item) for item in x]",
+    "Categorical": "its codes: x.to_physical()",
+    "Enum": "its codes: x.to_physical()",
+    "Time": "x.to_physical(), nanoseconds since midnight",
+    "List": "x.explode() and x.list.len() apart",
+    "Struct": "one of its fields: x.struct.field(x.struct.fields[0])",
+    "Decimal": "x.cast(polars.Float64), which rounds",
+    "Object": "numbers in place of its objects: they are nobody's to lend",
+    "Int128": "x.cast(polars.Int64), if its values fit",
+    "UInt128": "x.cast(polars.UInt64), if its values fit",
+}
 
 
 def _of_pyarrow(obj: "Any") -> str:

@@ -100,6 +100,7 @@ _DTYPES = frozenset({
 })  # fmt: skip
 _WIDE = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _has_dtype = only(_DTYPES)
+WIDE_ON = 'jax.config.update("jax_enable_x64", True)'
 
 
 def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
@@ -113,7 +114,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     return UnsupportedType.build(
         f"jax would narrow {native_name(facts.dtype)} to {narrow} (lossy): its 64-bit types are switched off",
         came=facts.came,
-        remedy=f'jax.config.update("jax_enable_x64", True), or convert first: lend.to(x, "numpy").astype("{narrow}")',
+        remedy=f'{WIDE_ON}, or convert first: lend.to(x, "numpy").astype("{narrow}")',
     )
 
 

@@ -40,6 +40,12 @@ def doors(obj: "Any") -> "list[Door] | None":
     kind = getattr(getattr(obj, "dtype", None), "kind", "")
     if kind in ("O", "T"):
         raise _of_objects(obj, kind)
+    if getattr(getattr(obj, "dtype", None), "isbuiltin", 1) == 2:
+        # a dtype that another library adds (ml_dtypes): its name stands in the array interface alone
+        from lend.doors import Door
+        from lend.protocols.array_interface import ARRAY_INTERFACE
+
+        return [Door(ARRAY_INTERFACE, remembered=False)]
     if kind in ("S", "U") or getattr(obj.dtype if kind == "V" else None, "names", None) is not None:
         # these have bytes and no dtype of ours: what else they speak would only say so again
         from lend.doors import Door

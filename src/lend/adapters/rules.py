@@ -32,6 +32,9 @@ FORWARD = "forward"  # none negative, all multiples of the item
 COMPACT = "compact"  # no gaps, dimensions in any order
 CONTIGUOUS = "contiguous"  # row-major without gaps
 
+# the word of a Reason: the target makes something of its own, whatever it is given
+ANEW = "made anew"
+
 CPU = frozenset({1})
 HOST = frozenset({1, 3, 11, 13})  # DLPack's codes of memory that the host reads without asking a driver
 EVERY_DEVICE = frozenset(range(1, 256))
@@ -80,7 +83,8 @@ class Rules:
     address : callable or None
         `address(made)` tells where the made object's element 0 lies, or None if it cannot be told.
     packs : callable or None
-        `packs(facts)` returns (Reason, bytes written) when the target itself copies, else None.
+        `packs(facts)` returns (Reason, bytes written) when the target itself copies, else None; None for the bytes
+        when only the target knows.
     steady : bool
         True when the answer depends only on dtype, layout class and writability, so that it may be remembered.
     """
@@ -104,7 +108,7 @@ class Rules:
         swapped: bool = False,
         devices: "frozenset[int]" = CPU,
         address: "Callable[[Any], int | None] | None" = None,
-        packs: "Callable[[Any], tuple[Reason, int] | None] | None" = None,
+        packs: "Callable[[Any], tuple[Reason, int | None] | None] | None" = None,
         steady: bool = True,
         unknown: bool = False,
     ) -> None:
@@ -215,6 +219,8 @@ def way_out(dtype: "DType", form: str) -> str:
         return f'lend.view(x)[..., None].reinterpret("{half}"): real and imaginary parts in a last dimension'
     if dtype.bits > 64:
         return f'lend.view(x)[..., None].reinterpret("{order}uint64"): the halves of each in a last dimension'
+    if kind == "bool":
+        return 'lend.view(x).reinterpret("uint8"): 0 and 1, the same bytes'
     return f'lend.view(x).reinterpret("opaque[{dtype.itemsize}]"), or lend.to(x, "numpy")'
 
 

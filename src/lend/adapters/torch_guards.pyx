@@ -8,12 +8,13 @@ tensor is taken, only what its dtype makes possible is asked. A refusal drops th
 from cpython.ref cimport Py_DECREF, PyObject
 
 from lend._core.checked cimport raise_pending
-from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI
+from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport Protocol, delete_managed, taken_by
 from lend._core.record cimport Record, clear_dims
 from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_UINT
 from lend.protocols cimport dlpack
 from lend.protocols.dlpack_exchange cimport exchange_table
+from lend.protocols.dlpack_tensor cimport read_tensor
 
 cdef extern from "Python.h":
     ctypedef PyObject* (*descrgetfunc)(object, object, void*)
@@ -83,6 +84,24 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     return dlpack.keep_managed(managed, obj, record, lease)
 
 
+cdef bint peek(object obj, Record* record, void* data) noexcept:
+    """The facts of a tensor as torch shows them for a moment; its memory may always be written to."""
+    cdef DLPackExchangeAPI* table = <DLPackExchangeAPI*> data
+    cdef DLTensor tensor
+    record.ndim = 0
+    if (table is NULL or table.dltensor_from_py_object_no_sync is NULL
+            or table.dltensor_from_py_object_no_sync(<void*> obj, &tensor) != 0):
+        return False
+    record.flags = 0
+    if read_tensor(&tensor, record):
+        return False
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX) or record.itemsize == 1:
+        if unlike_its_memory(obj, record) is not None:
+            clear_dims(record)
+            return False
+    return True
+
+
 cdef str unlike_its_memory(object obj, Record* record):
     """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
     cdef PyObject* answer
@@ -123,7 +142,7 @@ cdef inline int is_true(PyObject* answer) noexcept:
 GUARDED_RECORD = taken_by(Protocol(
     name="DLPack C exchange API", dunder="__dlpack_c_exchange_api__", devices=range(1, 19),
     spec="https://dmlc.github.io/dlpack/latest/c_api.html",
-), take)
+), take, peek)
 cdef Protocol GUARDED = GUARDED_RECORD
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import re
 from typing import TYPE_CHECKING, Any
 
-from lend.cli.sources import FORMS, load
+from lend.cli.sources import FORMS, NotInstalled, is_file, load, load_target
 from lend.errors import LendError
 
 if TYPE_CHECKING:
@@ -34,14 +34,17 @@ def add(commands: Subcommands) -> None:
     )
     parser.add_argument("source", metavar="EXPR|FILE.npy", help=FORMS)
     parser.add_argument(
-        "--to", metavar="TARGET", help="the library to hand it to; without it, what is possible is told"
+        "--to",
+        metavar="TARGET",
+        help="the library to hand it to, or module:name of a class or function (such as builtins:bytes); without it, "
+        "what is possible is told",
     )
     parser.add_argument("--copy", choices=("true", "false"), help="true: always copy; false: refuse rather than copy")
     parser.add_argument("--device", metavar="D", help="the device to hand it to, such as cpu or cuda:0")
     parser.add_argument(
         "--alias-readonly", action="store_true", help="share read-only memory, with your word not to write"
     )
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+    parser.add_argument("--json", action="store_true", help="print the plan, or the refusal, as JSON")
     parser.set_defaults(run=run, usage_error=parser.error)
 
 
@@ -57,19 +60,58 @@ def run(options: argparse.Namespace) -> int:
     if options.alias_readonly:
         keywords["alias_readonly"] = True
     obj = load(options.source)
+    target = None if options.to is None else load_target(options.to)
+    path = options.source if is_file(options.source) else None
     try:
-        plan = explain(obj, options.to, **keywords)
-    except LendError:
-        raise
-    except ImportError as error:  # the target is not installed
-        print(f"lend: {error}", file=sys.stderr)
-        return 1
-    except ValueError as error:  # the names of the command line: an unknown target or device, with the near ones
-        options.usage_error(str(error))
-    if options.source.endswith(".npy"):
-        plan = _of_file(plan, options.source)
+        plan = explain(obj, target, **keywords)
+    except LendError as refusal:
+        raise _retold(refusal, path) from refusal
+    except ImportError as error:
+        raise NotInstalled(str(error)) from error
+    except (ValueError, TypeError) as error:  # the names of the command line: an unknown target or device, what is near
+        options.usage_error(_typed(str(error)))
+    if path is not None:
+        plan = _of_file(plan, path)
     print(json.dumps(plan.to_dict(), indent=2) if options.json else plan)
     return 0
+
+
+# what a remedy says in Python, and what is typed here
+_TYPED = (
+    (r'jax\.config\.update\("jax_enable_x64", True\)', "JAX_ENABLE_X64=1 in the environment"),
+    (r"alias_readonly=True", "--alias-readonly"),
+    (r"copy=None", "no --copy false"),
+    (r"copy=True", "--copy true"),
+    (r'device="cpu"', "--device cpu"),
+    (r"and any callable", "and any class or function as module:name"),
+    (r"lend\.to\(x, (\w+)\)", r"--to builtins:\1"),
+    (r"lend\.to\(x, ([\w.]+)\.(\w+)\)", r"--to \1:\2"),
+    (r'lend\.to\(x, "([\w.]+)"\)(?![.\w])', r"--to \1"),
+)
+
+
+def _typed(text: str) -> str:
+    """A message for somebody who has a command line at hand; what stands inside a call stays Python."""
+    for said, typed in _TYPED:
+        for found in reversed([*re.finditer(said, text)]):
+            before, after = text[: found.start()], text[found.end() :]
+            if before.count("(") == before.count(")"):
+                text = f"{before}{found.expand(typed)}{after}"
+    return text
+
+
+def _retold(refusal: LendError, path: str | None) -> LendError:
+    """A refusal in the words of the command line: what is typed here, and the file in place of its map."""
+    came = refusal.came
+    if path is not None and came is not None:
+        came = came.replace("lent by mmap.mmap", f"mapped from {path}")
+    return type(refusal).build(
+        refusal.fact or str(refusal),
+        wanted=refusal.wanted,
+        came=came,
+        tried=refusal.tried,
+        remedy=None if refusal.remedy is None else _typed(refusal.remedy),
+    )
 
 
 def _of_file(plan: Plan, path: str) -> Plan:

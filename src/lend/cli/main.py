@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TypeAlias
 
-from lend.cli.sources import NotLoaded
+from lend.cli.sources import NotInstalled, NotLoaded
 from lend.errors import LendError
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ examples:
   lend doctor                                  what is installed, and what speaks what
   lend doctor numpy torch --json               the same for two libraries, as JSON
 
-exit codes: 0 done, 1 refused (the reason is on stderr), 2 usage, 3 the expression or file could not be loaded
+exit codes: 0 done, 1 refused, 2 usage, 3 the expression or file could not be loaded; the reason is on stderr, and with
+--json an object {"refused": {"error", "fact", "wanted", "came", "tried", "try"}} on stdout
 """
 
 
@@ -70,10 +71,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = options.run(options)
         sys.stdout.flush()
-    except NotLoaded as error:
-        return _tell(str(error), NOT_LOADED)
+    except (NotInstalled, NotLoaded) as error:
+        _tell(options, str(error), {"error": type(error).__name__, "fact": str(error)})
+        return NOT_LOADED if isinstance(error, NotLoaded) else REFUSED
     except LendError as refusal:
-        return _tell(f"{type(refusal).__name__}: {refusal}", REFUSED)
+        kind = type(refusal).__name__
+        told = {"error": kind, "fact": refusal.fact or str(refusal), "wanted": refusal.wanted, "came": refusal.came}
+        _tell(options, f"{kind}: {refusal}", {**told, "tried": refusal.tried, "try": refusal.remedy})
+        return REFUSED
     except BrokenPipeError:
         # the reader has gone (`| head`); without this the interpreter complains once more at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _tell(sentence: str, code: int) -> int:
+def _tell(options: argparse.Namespace, sentence: str, particulars: dict[str, str | None]) -> None:
+    """Say on stderr why there is no answer, and with --json on stdout as well, for programs."""
     print(f"lend: {sentence}", file=sys.stderr)
-    return code
+    if options.json:
+        import json
+
+        every = dict.fromkeys(("error", "fact", "wanted", "came", "tried", "try"))
+        print(json.dumps({"refused": every | particulars}, indent=2))

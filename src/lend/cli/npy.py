@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lend.errors import LendError
+from lend.errors import LendError, UnsupportedType
 from lend.front import buffer
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 _LONGEST = 1 << 20  # of a header: a real one has a few hundred bytes, and this is parsed as Python
+
+
+# how other files begin that are met in the place of one
+_KINDS = {b"PK\x03\x04": "a .npz (or other zip file)", b"\x89HDF": "an HDF5 file", b"PAR1": "a Parquet file"}
 
 
 class BadFile(Exception):
@@ -43,7 +47,9 @@ def map_npy(path: str) -> View:
     OSError
         When the file cannot be opened or mapped.
     BadFile
-        When it is not a .npy file of version 1 to 3, is cut short, or holds what is no plain memory (Python objects).
+        When it is not a .npy file of version 1 to 3, or is cut short.
+    UnsupportedType
+        When its array has elements for which lend has no dtype: Python objects, records, strings.
 
     Examples
     --------
@@ -60,6 +66,7 @@ def map_npy(path: str) -> View:
             raise BadFile(f"{path} is empty")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     descr, fortran, shape, start = _header(path, mapped)
+    _check_elements(path, descr, shape)
     try:
         flat = buffer(mapped)
         row_major = flat.view(descr, shape[::-1] if fortran else shape, offset=start)
@@ -69,10 +76,31 @@ def map_npy(path: str) -> View:
     return row_major.T if fortran else row_major
 
 
+def _check_elements(path: str, descr: Any, shape: tuple[int, ...]) -> None:
+    """Refuse elements for which lend has no dtype, as `lend.view` refuses such an array."""
+    kind = descr.lstrip("<>|=")[:1] if isinstance(descr, str) else ""
+    if kind == "O":
+        holds = "Python objects, which lie pickled in it"
+        remedy = f"its values as numbers, if you trust it: numpy:load({path!r}, allow_pickle=True).astype('float64')"
+    elif isinstance(descr, list):
+        holds = "records, for which lend has no dtype yet"
+        remedy = f"one field: numpy:load({path!r}, mmap_mode='r')['name']"
+    elif kind in ("S", "U"):
+        holds = "strings of fixed width, for which lend has no dtype"
+        remedy = f"its bytes: numpy:load({path!r}, mmap_mode='r').view('uint8')"
+    else:
+        return
+    came = f"{path}, {descr!r:.200} of shape {shape}"
+    raise UnsupportedType.build(f"{path} holds {holds}", came=came, remedy=remedy)
+
+
 def _header(path: str, mapped: mmap.mmap) -> tuple[Any, bool, tuple[int, ...], int]:
     """(descr, fortran_order, shape, offset of the data)."""
     if mapped[:6] != MAGIC:
-        raise BadFile(f"{path} is no .npy file: it does not begin with {MAGIC!r}")
+        kind = (
+            f"it begins as {_KINDS[mapped[:4]]} does" if mapped[:4] in _KINDS else f"it does not begin with {MAGIC!r}"
+        )
+        raise BadFile(f"{path} is no .npy file: {kind}")
     if len(mapped) < 12:
         raise BadFile(f"{path} is cut short inside its header")
     major, minor = mapped[6], mapped[7]

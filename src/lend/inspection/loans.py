@@ -14,19 +14,25 @@ from lend._core.owners import Owner
 from lend.device import Device
 from lend.errors import LeaseLost
 from lend.views.buffers import Buffer
+from lend.views.describe import as_text
 from lend.views.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Self
 
 __all__ = ["Loan", "Loans", "loans"]
 
 # their memory has handles in place of addresses (opencl, vulkan, metal, webgpu): ranges cannot be compared
 _BY_HANDLE = frozenset((4, 7, 8, 15))
 
+_SHOWN = 20  # lines of the printed table
+
 
 class Loan:
     """One lease that was alive when `lend.loans()` looked; plain facts, which hold no memory.
+
+    Pickled, it goes as these facts: in another process `owner` and `producer` are None.
 
     Attributes
     ----------
@@ -54,7 +60,7 @@ class Loan:
     __slots__ = ("_owner", "device", "exports", "kind", "nbytes", "producer_type", "ptr", "views")
 
     def __init__(self, owner: Owner, device: Device | None, views: int) -> None:
-        self._owner = weakref.ref(owner)
+        self._owner: Callable[[], Owner | None] = weakref.ref(owner)
         self.kind: str = owner.kind
         self.producer_type: str = owner.producer_type
         self.nbytes: int = owner.nbytes
@@ -74,6 +80,15 @@ class Loan:
         owner = self._owner()
         return None if owner is None else owner.producer
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _told, (self.kind, self.producer_type, self.nbytes, self.ptr, self.device, self.views, self.exports)
+
+    def __copy__(self) -> Self:
+        return self  # of facts that do not change
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The facts as plain values, ready for JSON."""
         return {
@@ -88,11 +103,28 @@ class Loan:
 
     def __repr__(self) -> str:
         place = "" if self.device is None else f" on {self.device}"
-        return f"<Loan: {self.nbytes} bytes{place} lent by {self.producer_type}, {_held_by(self)}>"
+        return f"<Loan: {_count(self.nbytes, 'byte')}{place} lent by {self.producer_type}, {_held_by(self)}>"
+
+
+def _told(
+    kind: str, producer_type: str, nbytes: int, ptr: int, device: Device | None, views: int, exports: int
+) -> Loan:
+    """Make a Loan again of facts that were pickled: its lease is another process's, or another time's."""
+    made = Loan.__new__(Loan)
+    made._owner = _gone
+    made.kind, made.producer_type, made.nbytes, made.ptr = kind, producer_type, nbytes, ptr
+    made.device, made.views, made.exports = device, views, exports
+    return made
+
+
+def _gone() -> None:
+    """The owner of a Loan that came out of a pickle."""
 
 
 class Loans:
-    """The leases that were alive at one moment, the largest first: a sequence of `Loan`, printed as a table.
+    """The leases that were alive at one moment, the largest first: a sequence of `Loan`.
+
+    Printed as a table of the largest 20; the sequence itself has all.
 
     It is a snapshot of facts and holds no memory: leases end as if nobody had looked.
 
@@ -131,6 +163,17 @@ class Loans:
 
     def __repr__(self) -> str:
         return _table(self)
+
+    def _repr_html_(self) -> str:
+        """The same table for notebooks."""
+        if not self._loans:
+            return "<p>nothing is lent</p>"
+        head, *rows = _rows(self)
+        lines = "".join(f"<th>{as_text(cell)}</th>" for cell in head)
+        for row in rows:
+            lines += "</tr><tr>" + "".join(f"<td>{as_text(cell)}</td>" for cell in row)
+        more = f"<p>{_and_more(self)}</p>" if len(self) > _SHOWN else ""
+        return f"<p>{_sum(self)}</p><table><tr>{lines}</tr></table>{more}"
 
 
 def loans() -> Loans:
@@ -235,7 +278,20 @@ def _count(number: int, noun: str) -> str:
 def _table(found: Loans) -> str:
     if not len(found):
         return "nothing is lent"
-    rows = [("bytes", "kind", "device", "views", "exports", "lent by")]
+    rows = _rows(found)
+    size, kind, device, views, exports, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = [
+        f"  {row[0]:>{size}}  {row[1]:<{kind}}  {row[2]:<{device}}  {row[3]:>{views}}  {row[4]:>{exports}}  {row[5]}"
+        for row in rows
+    ]
+    if len(found) > _SHOWN:
+        lines.append(f"  {_and_more(found)}")
+    return "\n".join([_sum(found), *lines])
+
+
+def _rows(found: Loans) -> list[tuple[str, ...]]:
+    """The head of the table, and the largest leases."""
+    rows: list[tuple[str, ...]] = [("bytes", "kind", "device", "views", "exports", "lent by")]
     rows += [
         (
             f"{loan.nbytes:,}",
@@ -245,12 +301,16 @@ def _table(found: Loans) -> str:
             str(loan.exports),
             loan.producer_type,
         )
-        for loan in found
+        for loan in found[:_SHOWN]
     ]
-    size, kind, device, views, exports, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
-    lines = [
-        f"  {row[0]:>{size}}  {row[1]:<{kind}}  {row[2]:<{device}}  {row[3]:>{views}}  {row[4]:>{exports}}  {row[5]}"
-        for row in rows
-    ]
+    return rows
+
+
+def _and_more(found: Loans) -> str:
+    rest = found[_SHOWN:]
+    return f"... and {len(rest)} more, {rest.nbytes:,} bytes"
+
+
+def _sum(found: Loans) -> str:
     pins = "lease pins" if len(found) == 1 else "leases pin"
-    return "\n".join([f"{len(found)} {pins} {found.nbytes:,} bytes", *lines])
+    return f"{len(found)} {pins} {found.nbytes:,} {'byte' if found.nbytes == 1 else 'bytes'}"

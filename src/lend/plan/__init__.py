@@ -29,8 +29,8 @@ def explain(
     Parameters
     ----------
     obj, target, copy, device, nulls, alias_readonly, **options
-        As for `lend.to`. Without a target and a device the plan says what came, and to which installed libraries it
-        can go.
+        As for `lend.to`. Without a target and a device the plan says what came, and what `lend.to` with the same
+        `copy` and `alias_readonly` would do for each installed library.
 
     Returns
     -------
@@ -49,5 +49,5 @@ def explain(
     4
     """
     if target is None and device is None and not options and nulls is None:
-        return planner.survey(obj)
+        return planner.survey(obj, copy, alias_readonly)
     return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).written_down()

@@ -5,10 +5,11 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 """
 
 from lend import doors, front
-from lend.adapters.rules import CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
+from lend.adapters import advice
+from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
-from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
 from lend.plan import recheck, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
@@ -48,14 +49,15 @@ def refuse_by(rules: Rules, facts: Facts) -> None:
 class Draft:
     """A way that was found, not yet gone."""
 
-    __slots__ = ("facts", "notes", "obj", "packing", "reasons", "rules", "signed", "source", "unresolved", "whole")
+    __slots__ = ("copy", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "unresolved", "whole")
 
     def __init__(self, obj: "Any", whole: bool) -> None:
         self.obj = obj
         self.whole = whole  # the bytes of a Buffer
         self.source = PLAIN
         self.unresolved: Any = None
-        self.packing: tuple[Reason, int] | None = None
+        self.packing: tuple[Reason, int | None] | None = None
+        self.copy: bool | None = None
         self.signed = False
         self.reasons: list[Reason] = []
         self.facts: Facts
@@ -105,6 +107,7 @@ class Draft:
     def judge(self, rules: Rules, copy: "bool | None", device: "Device | None", alias_readonly: bool) -> None:
         """Judge the memory by the rules of the target: refuse it, or note what must be copied and why."""
         self.rules = rules
+        self.copy = copy
         facts = self.facts
         crossing = self._device_reason(device, copy)
         refuse_by(rules, facts)
@@ -118,7 +121,9 @@ class Draft:
                 raise self._copy_required(needed)
         self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
         fresh = self.source in (GATHERED, RESOLVED) and not facts.readonly
-        if copy is True and not self.reasons and self.packing is None and not fresh:
+        # a target that makes objects of its own may well keep memory in them
+        packed = self.packing is not None and self.packing[1] is not None
+        if copy is True and not self.reasons and not packed and not fresh:
             self.reasons = [Reason("copy", "copy=True")]
 
     def _taking_reasons(self) -> "list[Reason]":
@@ -136,7 +141,9 @@ class Draft:
                 raise NotHostAccessible.build(
                     f"moving memory from {here} to {wanted} is not built yet",
                     came=self.facts.came,
-                    remedy="move it with the library that made it, and hand on what that gives",
+                    remedy=advice.to_device(wanted, rules.name)
+                    if here.is_host
+                    else "move it with the library that made it, and hand on what that gives",
                 )
             if here.type in rules.devices and rules is not targets.OURSELVES:
                 return None  # the target calls it host memory already
@@ -159,9 +166,15 @@ class Draft:
 
     def _copy_required(self, needed: "list[Reason]") -> CopyRequired:
         first, *others = needed
+        words = [reason.word for reason in needed]
         remedy = f"copy=None ({self._price()})"
-        if [reason.word for reason in needed] == ["read-only"]:
+        if words == ["read-only"]:
             remedy += ", or alias_readonly=True: you promise not to write"
+        elif words == ["alignment"]:
+            boundary = max(self.rules.alignment, 64)
+            remedy += f", or memory that lies so from the start: lend.view(x, align={boundary}, copy=True), once"
+        elif words == [ANEW]:
+            remedy += ', or lend.to(x, "memoryview"), which shares the memory'
         return CopyRequired.build(
             f"{first.why} ({first.word})",
             wanted=f"{self.rules.form} without a copy (copy=False)",
@@ -174,6 +187,8 @@ class Draft:
         """What copy=None would copy."""
         by_lend = self.facts.nbytes if self.reasons or self.source in (GATHERED, RESOLVED) else 0
         by_target = self.packing[1] if self.packing else 0
+        if by_target is None:
+            return f"{self.rules.form} makes objects of its own"
         counted = "" if by_target else ", counted"
         return f"a copy of {amount(by_lend + by_target)}{counted}"
 
@@ -246,9 +261,13 @@ class Draft:
         given = f"{rules.by}, as {target}"
         if rules.unknown:
             given = f"call of {target} with a {'Buffer' if self.whole else 'View'}"
-            steps.append(Step("give", given, None, "target", "what it does with the memory is its own affair"))
-        elif self.packing is not None:
+        if self.packing is not None:
             steps.append(Step("give", given, self.packing[1], "target", self.packing[0].why))
+        elif rules.unknown:
+            own = "what it does with the memory is its own affair"
+            if self.copy is False:
+                own += ": with copy=False lend copies nothing, and speaks for itself alone"
+            steps.append(Step("give", given, None, "target", own))
         else:
             steps.append(Step("give", given))
         return Plan(
@@ -285,11 +304,18 @@ class Draft:
             notes.append(f"read-only: every protocol says so to {rules.form}, which must respect it")
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
-        if shared and self.source == PLAIN and facts.view is not None and facts.nbytes:
-            how = recheck.may_move(facts.view)
-            if how is not None:
-                notes.append(f"may reallocate: {how}; lend.to and verify() look again, exports do not")
         return notes
+
+    def may_move(self) -> "list[str]":
+        """How the producer may move the memory under a loan: said of what came, not each time it is handed on."""
+        facts = self.facts
+        how = recheck.may_move(facts.view) if self.source == PLAIN and facts.view is not None and facts.nbytes else None
+        return [] if how is None else [f"may reallocate: {how}; lend.to and verify() look again, exports do not"]
+
+
+def _check_copy(copy: "Any") -> None:
+    if copy is not None and copy is not True and copy is not False:
+        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
 
 
 def draw(
@@ -303,8 +329,7 @@ def draw(
     taken: "View | None" = None,
 ) -> Draft:
     """Find the way of obj to target, or refuse with what stands in it."""
-    if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+    _check_copy(copy)
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:
@@ -317,13 +342,18 @@ def draw(
             remedy="fill the nulls with the library that made it, and leave nulls= out",
         )
     draft = Draft(obj, type(obj) is Buffer)
-    draft.look(taken)
+    try:
+        draft.look(taken)
+    except LendError as refusal:
+        add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
+        raise
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
 
 
-def survey(obj: "Any") -> Plan:
-    """What came, and to which installed libraries it can go, and how."""
+def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
+    """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
+    _check_copy(copy)
     draft = Draft(obj, type(obj) is Buffer)
     draft.look()
     verdicts = {}
@@ -332,7 +362,7 @@ def survey(obj: "Any") -> Plan:
         if library.package and not is_installed(name):
             continue
         try:
-            draft.judge(library.choose(draft.facts, None, draft.whole), None, None, False)
+            draft.judge(library.choose(draft.facts, None, draft.whole), copy, None, bool(alias_readonly))
         except LendError as refusal:
             verdicts[name] = f"refused: {refusal.fact}"
             continue
@@ -347,7 +377,7 @@ def survey(obj: "Any") -> Plan:
         target=None,
         protocol=plan.protocol,
         steps=plan.steps[:-1],
-        notes=plan.notes,
+        notes=[*plan.notes, *draft.may_move()],
         targets=verdicts,
     )
 

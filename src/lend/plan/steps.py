@@ -1,5 +1,7 @@
 """Step and Plan: what `lend.explain` answers, and what `lend.to` carries out."""
 
+from lend.views.describe import as_text as _text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,12 @@ class Step:
         """The step as plain values."""
         return {"kind": self.kind, "what": self.what, "who": self.who, "nbytes": self.nbytes, "why": self.why}
 
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Step) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.what, self.who, self.nbytes, self.why))
+
     def __repr__(self) -> str:
         return f"Step({self.kind}: {self.what}; {self.cost})"
 
@@ -59,7 +67,7 @@ class Step:
 class Plan:
     """How one object goes to one target: the steps, who copies how much, and why.
 
-    Made by `lend.explain`; it holds text and numbers only, no lease and no object.
+    Made by `lend.explain`; it holds text and numbers only, no lease and no object. Two that say the same are equal.
 
     Attributes
     ----------
@@ -141,6 +149,12 @@ class Plan:
             "targets": dict(self.targets),
         }
 
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Plan) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.source_type, self.target, self.protocol, self.steps))
+
     def __str__(self) -> str:
         lines = [self._headline(), f"  came : {self.source}"]
         width = max(len(step.what) for step in self.steps)
@@ -157,6 +171,18 @@ class Plan:
     # in a session the answer to `lend.explain(x, target)` is the picture itself
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """The same for notebooks: a table of the steps and of the targets, the notes below."""
+        rows = [("came", self.source, "")]
+        rows += [("copy" if step.kind == "work" else step.kind, step.what, _cost_and_why(step)) for step in self.steps]
+        rows += [("to", name, verdict) for name, verdict in self.targets.items()]
+        cells = "".join(
+            f"<tr><th>{_text(label)}</th><td>{_text(what)}</td><td>{_text(cost)}</td></tr>"
+            for label, what, cost in rows
+        )
+        notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
+        return f"<p><b>{_text(self._headline())}</b></p><table>{cells}</table>{notes}"
+
     def _headline(self) -> str:
         if self.target is None:
             return f"{self.source_type}: lent by {self.protocol}"
@@ -167,6 +193,10 @@ class Plan:
         if not self.copies:
             return f"{way}: shared, nothing is copied"
         return f"{way}: {amount(total)} copied"
+
+
+def _cost_and_why(step: Step) -> str:
+    return f"{step.cost}: {step.why}" if step.why else step.cost
 
 
 def amount(nbytes: int) -> str:

@@ -1,9 +1,11 @@
 """Which target is meant: a name, a module, a class of a library, or any callable."""
 
 import sys
+from io import BytesIO
 
 from lend.adapters.asking import guarded
-from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Rules
+from lend.adapters.rules import ANEW, ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Reason, Rules
+from lend.dtypes import DType
 from lend.errors import LendError, NotLendable
 from lend.protocols.classes import full_name, module_of
 
@@ -25,6 +27,16 @@ _MEANT = {
 _TO_COME = ("pandas", "polars", "duckdb", "arro3", "cupy", "cudf")
 # top module of a class that may name a target -> target
 _TOPS = {**{name: name for name in ADAPTERS}, "jaxlib": "jax", "builtins": "memoryview"}
+
+
+# classes whose call makes something of its own, whatever it is given
+_OF_BYTES = (bytes, bytearray, BytesIO)
+_OF_OBJECTS = (list, tuple, set, frozenset, str, int, float, complex, bool)
+
+# keywords that are no options of a target, but requirements of `view`
+_REQUIREMENTS = ("align", "ndim", "order", "stream", "writable")
+# how what a library makes is converted, where it can be
+_CONVERTED = {"numpy": '.astype("{0}")', "torch": ".to(torch.{0})", "jax": '.astype("{0}")', "pyarrow": '.cast("{0}")'}
 
 
 class Target:
@@ -59,9 +71,19 @@ class Target:
             giver = _class_giver(own, call) if isinstance(call, type) else lambda _: call
             return Rules(
                 name, name, "call", giver, devices=EVERY_DEVICE, layout=ANY,
-                swapped=True, readonly=readonly, unknown=True,
+                swapped=True, readonly=readonly, unknown=True, packs=_made_anew(call),
             )  # fmt: skip
         return OURSELVES
+
+    @property
+    def said(self) -> str:
+        """What is wanted, for a message about what came: known before the memory is."""
+        if self.library is not None:
+            forms = dict.fromkeys(self.library.classes.values())
+            form = self.form or (next(iter(forms)) if len(forms) == 1 else None)
+            name = self.library.name
+            return name if form is None or form == name else f"{name}.{form}"
+        return "lend.View or lend.Buffer" if self.call is None else f"a call of {_name_of(self.call)}"
 
     def check_options(self, options: "dict[str, Any]") -> None:
         """Refuse keywords that the target does not know."""
@@ -71,7 +93,24 @@ class Target:
             who = self.library.name if self.library is not None else "this target"
             listed = ", ".join(known) if known else "none"
             word = "an option" if len(unknown) == 1 else "options"
-            raise TypeError(f"{', '.join(unknown)}: not {word} of {who}; its options: {listed}")
+            raise TypeError(
+                f"{', '.join(unknown)}: not {word} of {who}; its options: {listed}{self._instead(unknown, options)}"
+            )
+
+    def _instead(self, unknown: "list[str]", options: "dict[str, Any]") -> str:
+        """What to do instead of giving keywords that people know from elsewhere."""
+        name = None if self.library is None else self.library.name
+        told = []
+        if "dtype" in unknown:
+            dtype = _dtype_name(options["dtype"])
+            after = "" if name not in _CONVERTED else f', or lend.to(x, "{name}"){_CONVERTED[name].format(dtype)}'
+            told.append(f'lend converts no values: convert what you give, x.astype("{dtype}"){after}')
+        required = [f"{keyword}=..." for keyword in unknown if keyword in _REQUIREMENTS]
+        if required:
+            target = "target" if name is None else f'"{name}"'
+            view = f"lend.view(x, {', '.join(required)})"
+            told.append(f"what the memory must be like is for view: lend.to({view}, {target})")
+        return "".join(f"; {instead}" for instead in told)
 
 
 OURSELVES = Rules(
@@ -180,6 +219,25 @@ def _library_of(call: "Any") -> "Library | None":
     module = module_of(call) if isinstance(call, type) else getattr(call, "__module__", None)
     top = _TOPS.get(module.partition(".")[0]) if isinstance(module, str) and module != "builtins" else None
     return None if top is None else library(top)
+
+
+def _made_anew(call: "Any") -> "Any":
+    """`packs` for a class that shares nothing with what it is given; None for everything else that can be called."""
+    if any(call is cls for cls in _OF_BYTES):
+        copied = Reason(ANEW, f"{call.__name__} copies whatever it is given")
+        return lambda facts: (copied, facts.nbytes) if facts.nbytes else None
+    if any(call is cls for cls in _OF_OBJECTS):
+        made = Reason(ANEW, f"{call.__name__} makes Python objects of what it is given, and is never the memory itself")
+        return lambda _: (made, None)
+    return None
+
+
+def _dtype_name(dtype: "Any") -> str:
+    """A dtype that somebody asked for, as NumPy spells it."""
+    try:
+        return str(DType(dtype).newbyteorder("native").name)
+    except (LendError, TypeError, ValueError):
+        return "float32"
 
 
 def _class_giver(own: "Library | None", cls: type) -> "Any":

@@ -47,6 +47,7 @@ from lend._core.record cimport (
     LAYOUT_TOO_WIDE,
     MAX_DIMS,
     READONLY,
+    WANT_ANY,
     WANT_BYTES,
     WANT_WRITABLE,
     Record,
@@ -62,6 +63,14 @@ from lend._core.record cimport (
 from lend.dtypes.code cimport KIND_DATETIME, KIND_OPAQUE, KIND_TIMEDELTA, Code, code_itemsize, make_code
 from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
 from lend.dtypes.typestr cimport code_from_typestr
+
+cdef extern from *:
+    """
+    /* nothing to release, or a release that only counts */
+    #define lend_keeps_memory(o) (Py_TYPE(o)->tp_as_buffer && \\
+        (!Py_TYPE(o)->tp_as_buffer->bf_releasebuffer || PyByteArray_CheckExact(o)))
+    """
+    bint keeps_memory "lend_keeps_memory"(object exporter)
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
@@ -81,7 +90,7 @@ cdef long double[4] NOWHERE
 BUFFER = taken_by(Protocol(
     name="buffer protocol", dunder="__buffer__", devices=(1, 3, 11, 13), readonly=True,
     spec="https://docs.python.org/3/c-api/buffer.html", offered=buffer_offered,
-), take)
+), take, peek)
 
 SCALAR = taken_by(Protocol(
     name="buffer protocol", dunder="__buffer__", readonly=True,
@@ -169,16 +178,24 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except 
 
 cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bint opened) except -1:
     """Read a Py_buffer into the record; what is refused is released, if it was opened here."""
+    cdef const char* wrong = examine(lease, record, want)
+    if wrong is not NULL:
+        return release_and_refuse(obj, record, lease, opened, wrong.decode("ascii"))
+    return 0
+
+
+cdef inline const char* examine(const Py_buffer* lease, Record* record, int want) noexcept nogil:
+    """Read a Py_buffer into the record; NULL, or the name of the field that is wrong."""
     cdef Py_ssize_t* shape
     cdef Py_ssize_t* strides
     cdef int layout
     cdef int i
     if lease.ndim < 0 or lease.ndim > MAX_DIMS:
-        return release_and_refuse(obj, record, lease, opened, "ndim")
+        return "ndim"
     if lease.itemsize < 0 or lease.itemsize > <Py_ssize_t> UINT32_MAX:
-        return release_and_refuse(obj, record, lease, opened, "itemsize")
+        return "itemsize"
     if not set_ndim(record, lease.ndim):
-        return release_and_refuse(obj, record, lease, opened, "memory")
+        return "memory"
     record.data = <char*> lease.buf
     record.itemsize = <unsigned int> lease.itemsize
     record.device_type = DEVICE_CPU
@@ -187,15 +204,15 @@ cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bin
     if (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
             and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
         if not want & WANT_BYTES or holds_objects(lease.format):
-            return release_and_refuse(obj, record, lease, opened, "format")
+            return "format"
         record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
     if lease.suboffsets is not NULL:
         for i in range(lease.ndim):
             if lease.suboffsets[i] >= 0:
-                return release_and_refuse(obj, record, lease, opened, "suboffsets")
+                return "suboffsets"
     if lease.ndim:
         if lease.shape is NULL:
-            return release_and_refuse(obj, record, lease, opened, "shape")
+            return "shape"
         shape = shape_of(record)
         strides = strides_of(record)
         for i in range(lease.ndim):
@@ -207,17 +224,33 @@ cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bin
             row_major(record)
     layout = check_layout(record)
     if layout != LAYOUT_OK:
-        return release_and_refuse(obj, record, lease, opened, "strides" if layout == LAYOUT_TOO_WIDE else "layout")
+        return "strides" if layout == LAYOUT_TOO_WIDE else "layout"
     if byte_count(record) != lease.len:
-        return release_and_refuse(obj, record, lease, opened, "len")
+        return "len"
     if want & WANT_WRITABLE and record.flags & READONLY:
-        return release_and_refuse(obj, record, lease, opened, "readonly")
+        return "readonly"
     if lease.buf is NULL and lease.len:
-        return release_and_refuse(obj, record, lease, opened, "buf")
-    return 0
+        return "buf"
+    return NULL
 
 
-cdef bint holds_objects(const char* format) noexcept:
+cdef bint peek(object obj, Record* record, void* data) noexcept:
+    """The facts of a buffer that is closed again at once: for exporters whose memory does not come and go with it."""
+    cdef Py_buffer lease
+    cdef bint right
+    if not keeps_memory(obj):
+        return False
+    record.ndim = 0
+    if get_buffer(obj, &lease, PyBUF_FULL_RO) < 0:
+        return False
+    right = examine(&lease, record, WANT_ANY) is NULL
+    if not right:
+        clear_dims(record)
+    PyBuffer_Release(&lease)
+    return right
+
+
+cdef bint holds_objects(const char* format) noexcept nogil:
     """True when a struct format has object pointers in it: their bytes are nobody's to lend."""
     cdef bint in_name = False
     while format is not NULL and format[0]:

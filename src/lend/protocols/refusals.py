@@ -14,13 +14,20 @@ from lend.errors import (
     UnsupportedLayout,
     UnsupportedType,
 )
-from lend.protocols.classes import full_name, module_of
+from lend.protocols.classes import bases_of, full_name, module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.owners import Protocol
+
+
+# what to do when a producer describes its memory wrongly
+_DESCRIBE = (
+    "another array of its library that says the same; or, if you know what the memory is, "
+    "lend.View.from_pointer(ptr, shape, dtype, owner=x)"
+)
 
 
 def name(obj: "Any") -> str:
@@ -137,13 +144,18 @@ def bad_buffer(
         "buf": f"the address is 0 and len is {length}",
     }[field]
     return MalformedDescriptor.build(
-        f"the buffer of {name(obj)} contradicts itself: {says}", came=came, tried=f"{protocol.name} -> {field}"
+        f"the buffer of {name(obj)} contradicts itself: {says}",
+        came=came,
+        tried=f"{protocol.name} -> {field}",
+        remedy=_DESCRIBE,
     )
 
 
 def rows_not_gathered(obj: "Any", protocol: "Protocol") -> LendError:
     return UnsupportedLayout.build(
-        f"the rows of {name(obj)} cannot be gathered: their dtype or shape is not understood", came=name(obj)
+        f"the rows of {name(obj)} cannot be gathered: their dtype or shape is not understood",
+        came=name(obj),
+        remedy="its values as an array of their own, by the library that made it",
     )
 
 
@@ -162,6 +174,7 @@ def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: 
         f"{method} of {name(obj)} answered {said}, not {wanted}",
         came=name(obj),
         tried=f"{protocol.name} -> {method}",
+        remedy=_DESCRIBE,
     )
 
 
@@ -187,6 +200,7 @@ def capsule_name(producer: "Any", protocol: "Protocol", got: "str | None") -> Le
         f"not a DLPack capsule: its name is {got!r}",
         wanted="'dltensor_versioned' or 'dltensor'",
         came=f"a capsule named {got!r}" + ("" if producer is None else f" from {name(producer)}"),
+        remedy="what x.__dlpack__() gives, or x itself",
     )
 
 
@@ -208,6 +222,7 @@ def device_mismatch(producer: "Any", protocol: "Protocol", announced: int, got: 
         f"the capsule says {Device(got, 0)}",
         came=name(producer),
         tried=f"{protocol.name} -> device",
+        remedy=_DESCRIBE,
     )
 
 
@@ -241,6 +256,7 @@ def bad_tensor(
             f"DLPack device type {device[0]} of {name(producer)} not understood: it is a number from 1 to 255",
             came=came,
             tried=tried,
+            remedy=_DESCRIBE,
         )
     says = {
         "ndim": f"ndim is {ndim}: lend takes 0 to 64 dimensions",
@@ -252,7 +268,7 @@ def bad_tensor(
         "byte_offset": f"byte_offset {byte_offset} with strides {strides} leaves the address space (bounds)",
     }[field]
     return MalformedDescriptor.build(
-        f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried
+        f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried, remedy=_DESCRIBE
     )
 
 
@@ -281,7 +297,7 @@ def request_refused(shown: "Any", protocol: "Protocol", asked: str) -> LendError
         return ReadOnlyMemory.build(
             f"this {type(shown).__name__} is read-only; a writable buffer was asked for",
             came=facts(shown),
-            remedy="take a const view (const double[:] in Cython), or lend.to(x, ..., copy=True)",
+            remedy="take a const view (const double[:] in Cython), or v.copy(), which is writable",
         )
     return UnsupportedLayout.build(
         f"this {type(shown).__name__} cannot be given as {asked}",
@@ -301,7 +317,10 @@ def dtype_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
     }
     remedy = remedies.get(dtype.kind, "its bytes: v.buffer, or lend.buffer(x)")
     if dtype.byteorder is not None and not dtype.is_native:
-        remedy = "lend.view(x, dtype=v.dtype.newbyteorder('native'), copy=True), or the buffer protocol (byte order)"
+        remedy = (
+            'lend.to(v, target), such as lend.to(v, "torch"), which swaps the bytes into a copy; or '
+            'lend.view(v, dtype=v.dtype.newbyteorder("native"), copy=True)'
+        )
         fact = f"{_the(protocol)} has no word for the byte order of the dtype {dtype}"
     else:
         fact = f"{_the(protocol)} has no word for the dtype {dtype}"
@@ -317,7 +336,7 @@ def strides_not_sayable(shown: "Any", protocol: "Protocol", stride: int) -> Lend
     return UnsupportedLayout.build(
         f"{_the(protocol)} is not given {why}",
         came=facts(shown),
-        remedy="copy=True, or the buffer protocol, which carries any stride",
+        remedy="v.copy(), which has no gaps, or the buffer protocol, which carries any stride",
     )
 
 
@@ -325,7 +344,7 @@ def unversioned_read_only(shown: "Any", protocol: "Protocol") -> LendError:
     return ReadOnlyMemory.build(
         f"this {type(shown).__name__} is read-only, which an unversioned DLPack capsule cannot say",
         came=facts(shown),
-        remedy="__dlpack__(max_version=(1, 0)) or higher, or copy=True",
+        remedy="v.__dlpack__(max_version=(1, 0)) or higher, or v.copy(), which is writable",
     )
 
 
@@ -340,7 +359,7 @@ def other_device(shown: "Any", asked: "Any") -> LendError:
         f"dl_device={tuple(asked)} is another device than that of this {type(shown).__name__}: "
         f"{Device(int(asked[0]), int(asked[1]))}, not {shown.device}",
         came=facts(shown),
-        remedy="dl_device=None, or move it first: lend.to(x, ..., device=...)",
+        remedy="dl_device=None, and let the consumer move what it gets",
     )
 
 
@@ -354,8 +373,10 @@ def released(shown: "Any") -> LendError:
 
 
 def still_exported(shown: "Any", exports: int) -> LendError:
+    exported = "buffer-protocol export"
+    open_ones = f"1 {exported} of it is open" if exports == 1 else f"{exports} {exported}s of it are open"
     return LendError.build(
-        f"this {type(shown).__name__} cannot be released: {exports} buffer-protocol export(s) of it are open",
+        f"this {type(shown).__name__} cannot be released: {open_ones}",
         came=f"{facts(shown)}; {shown.owner!r}",
         remedy="drop the memoryview, ndarray or other consumer that was made from it first",
     )
@@ -377,7 +398,19 @@ def too_many_dimensions(shown: "Any", got: int, most: int) -> LendError:
 
 
 def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
-    return MalformedDescriptor.build(f"{field} is {got!r}, not {wanted}", came=f"memory of {name(owner)}")
+    return MalformedDescriptor.build(
+        f"{field} is {shown(got)}, not {wanted}", came=f"from_pointer, owner: {name(owner)}", remedy=_POINTED[field]
+    )
+
+
+# what from_pointer is told -> what it should be
+_POINTED = {
+    "ptr": "where element 0 lies, such as x.ctypes.data, x.data_ptr() or ctypes.addressof(x)",
+    "nbytes": "how many bytes the owner keeps alive from ptr on",
+    "device": 'device="cpu", or as __dlpack_device__ has it, such as device=(2, 0) for cuda:0',
+    "shape": "shape=(rows, columns), an extent for each dimension, and strides in bytes",
+    "strides": "one stride in bytes for each dimension of shape, or strides=None for row-major memory",
+}
 
 
 def out_of_bounds(shown: "Any", low: int, high: int, room: int) -> LendError:
@@ -392,7 +425,9 @@ def not_divisible(shown: "Any", room: int, dtype: "Any") -> LendError:
     return UnsupportedLayout.build(
         f"{room} bytes are no whole number of {dtype} ({dtype.itemsize} bytes each)",
         came=facts(shown),
-        remedy="give shape=, or an offset that leaves a whole number",
+        remedy="give shape=, or an offset that leaves a whole number"
+        if room >= dtype.itemsize
+        else f"a dtype of at most {room} bytes",
     )
 
 
@@ -420,12 +455,16 @@ def bad_interface(obj: "Any", protocol: "Protocol", field: str, got: "Any", want
         f"{_the(protocol)} of {name(obj)} cannot be true: {field} is {shown(got)}, not {wanted}",
         came=name(obj),
         tried=f"{protocol.dunder} -> {field}",
+        remedy=_DESCRIBE,
     )
 
 
 def missing_key(obj: "Any", protocol: "Protocol", field: str) -> LendError:
     return MalformedDescriptor.build(
-        f"{_the(protocol)} of {name(obj)} has no {field!r}", came=name(obj), tried=f"{protocol.dunder} -> {field}"
+        f"{_the(protocol)} of {name(obj)} has no {field!r}",
+        came=name(obj),
+        tried=f"{protocol.dunder} -> {field}",
+        remedy=_DESCRIBE,
     )
 
 
@@ -435,6 +474,7 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
         f"are needed, and there are {room}",
         came=f"{name(obj)}: offset {offset}, a span of {high - low} bytes, a buffer of {room} bytes",
         tried=f"{protocol.dunder} -> data",
+        remedy=_DESCRIBE,
     )
 
 
@@ -449,20 +489,21 @@ def masked(obj: "Any", protocol: "Protocol") -> LendError:
 
 
 def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) -> LendError:
-    what = {
-        "O": "Python objects, whose pointers are nobody's to lend",
-        "S": "strings of fixed width",
-        "U": "strings of fixed width",
-        "t": "bits",
-        "V": "bytes, and none of them",
-    }.get(kind, "which lend has no dtype for")
-    remedy = None
-    if kind in ("S", "U"):
-        remedy = "lend.buffer(x) for the bytes"
-    elif kind == "O":
-        remedy = 'its values as numbers first, such as x.astype("float64")'
+    if kind not in "OSUtV" and any(full_name(base) == "numpy.ndarray" for base in bases_of(type(obj))):
+        # a dtype that another library adds to NumPy, and spells as one of NumPy's kinds: <f1
+        return unread_name(obj, protocol, obj.dtype.name, typestr)
+    what, remedy = {
+        "O": (
+            ": Python objects, whose pointers are nobody's to lend",
+            'its values as numbers first, such as x.astype("float64")',
+        ),
+        "S": (": strings of fixed width", "lend.buffer(x) for the bytes"),
+        "U": (": strings of fixed width", "lend.buffer(x) for the bytes"),
+        "t": (": bits, of which a View has none", "its bits as bytes, by the library that made it"),
+        "V": (": bytes, and none of them", "an array whose items have a size"),
+    }.get(kind, (", for which lend has no dtype", _DESCRIBE))
     return UnsupportedType.build(
-        f"{_the(protocol)} of {name(obj)} has the typestr {shown(typestr)}: {what}",
+        f"{_the(protocol)} of {name(obj)} has the typestr {shown(typestr)}{what}",
         came=name(obj),
         tried=f"{protocol.dunder} -> typestr",
         remedy=remedy,
@@ -470,13 +511,15 @@ def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) ->
 
 
 def unread_name(obj: "Any", protocol: "Protocol", dtype: str, typestr: str) -> LendError:
-    size = typestr.lstrip("<>|=V")
+    size = typestr.lstrip("<>|=")[1:]
     bits = f"uint{8 * int(size)}" if size in ("1", "2", "4", "8") else "uint8"
+    wide = "complex64" if "complex" in dtype else "float32"
+    called = dtype if dtype.isidentifier() and len(dtype) <= 60 else shown(dtype)
     return UnsupportedType.build(
-        f"lend has no dtype for {shown(dtype)}, whose elements {_the(protocol)} of {name(obj)} calls plain bytes",
+        f"lend has no dtype for {called}, which {_the(protocol)} of {name(obj)} calls {shown(typestr)}",
         came=name(obj),
-        tried=f"{protocol.dunder} -> typestr {typestr!r}",
-        remedy=f'x.view("{bits}"), the bits, shared; or x.astype("float32"), a copy by its library',
+        tried=f"{protocol.dunder} -> typestr",
+        remedy=f'x.view("{bits}"), the bits, shared; or x.astype("{wide}"), a copy by its library',
     )
 
 
@@ -486,7 +529,9 @@ def record_type(obj: "Any", protocol: "Protocol", objects: bool) -> LendError:
         + (" with Python objects in them, whose pointers are nobody's to lend" if objects else ", which have no DType"),
         came=name(obj),
         tried=f"{protocol.dunder} -> descr",
-        remedy=None if objects else "lend.buffer(x) for the bytes, or one field: lend.view(x['name'])",
+        remedy="one field that is of numbers: lend.view(x['name'])"
+        if objects
+        else "lend.buffer(x) for the bytes, or one field: lend.view(x['name'])",
     )
 
 

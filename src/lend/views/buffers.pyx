@@ -186,6 +186,8 @@ cdef class Buffer(Lent):
     def tobytes(self):
         """The bytes; copies."""
         cdef Record record
+        alive(&self.record, self)
+        call_hook("verify")(self)
         _held = hold_bytes(self, &record)
         readable(&record, self)
         return record.data[:element_count(&record)] if element_count(&record) else b""

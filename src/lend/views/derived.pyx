@@ -13,7 +13,7 @@ from lend.protocols cimport array_interface, dlpack
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
-from lend.views.lent cimport Lent
+from lend.views.lent cimport Lent, call_hook
 from lend.views.pointers cimport fill_from_pointer
 from lend.views.view cimport View, blank, hold, track, view_of
 
@@ -120,11 +120,19 @@ def reinterpreted(View view, dtype):
     return with_layout(view, 0, extents, strides, code)
 
 
+cdef Owner hold_to_read(View view, Record* record):
+    """Hold the memory, and ask a producer that may have moved it: what is no longer there is not read."""
+    alive(&view.record, view)
+    call_hook("verify")(view)
+    cdef Owner owner = hold(view, record)
+    readable(record, view)
+    return owner
+
+
 def item(View view):
     """The value of the only element."""
     cdef Record record
-    _held = hold(view, &record)
-    readable(&record, view)
+    _held = hold_to_read(view, &record)
     if element_count(&record) != 1:
         raise ValueError(f"item() of a View with {element_count(&record)} elements, not 1")
     return read_element(record.data, record.dtype)
@@ -133,8 +141,7 @@ def item(View view):
 def tolist(View view):
     """The values, nested by dimension."""
     cdef Record record
-    _held = hold(view, &record)
-    readable(&record, view)
+    _held = hold_to_read(view, &record)
     return nested(&record, record.data, 0)
 
 
@@ -144,8 +151,7 @@ def tobytes(View view, order):
     cdef bytes made
     cdef char* to
     cdef bint fortran = checked_order(order)
-    _held = hold(view, &record)
-    readable(&record, view)
+    _held = hold_to_read(view, &record)
     made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
     to = PyBytes_AS_STRING(made)
     with nogil:
@@ -163,11 +169,10 @@ def copied(View view, order, bint swap, str why, alignment=64):
 cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=64):
     cdef View made = blank()
     cdef Record source
-    cdef Owner _held = hold(view, &source)
+    cdef Owner _held = hold_to_read(view, &source)
     cdef MemoryOwner memory
     cdef Py_ssize_t step
     cdef int i
-    readable(&source, view)
     if not copy_record(&made.record, &source):
         raise MemoryError
     memory = allocate(byte_count(&source), alignment)

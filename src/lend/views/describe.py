@@ -51,7 +51,7 @@ def _body(obj: "View | Buffer") -> str:
     owner = obj.owner
     words.append(f"lent by {owner.producer_type}")
     if owner.exports:
-        words.append(f"{owner.exports} open exports")
+        words.append("1 open export" if owner.exports == 1 else f"{owner.exports} open exports")
     return ", ".join(words)
 
 
@@ -70,9 +70,10 @@ def html(v: "View") -> str:
         ("owner", f"{owner.kind} lease on {owner.nbytes} bytes of {owner.producer_type}"),
         ("open exports", owner.exports),
     ]
-    cells = "".join(f"<tr><th>{_text(label)}</th><td>{_text(value)}</td></tr>" for label, value in rows)
+    cells = "".join(f"<tr><th>{as_text(label)}</th><td>{as_text(value)}</td></tr>" for label, value in rows)
     return f"<table>{cells}</table>"
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Anything as text inside HTML."""
     return str(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

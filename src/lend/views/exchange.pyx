@@ -21,6 +21,7 @@ from lend.dtypes.dlpack_type cimport code_from_dlpack
 from lend.protocols cimport dlpack
 from lend.views.buffers cimport Buffer
 from lend.views.checks cimport alive
+from lend.views.producer cimport Producer, view_of_producer
 from lend.views.view cimport View, blank, owner_of, track
 
 cdef extern from "Python.h":
@@ -42,7 +43,7 @@ cdef int from_object(void* obj, DLManagedTensorVersioned** out) noexcept:
             alive(&bytes_.record, bytes_)
             out[0] = dlpack.give_managed(<Owner> bytes_.holder, &bytes_.record, bytes_, False)
             return 0
-        view = <View?> <object> obj
+        view = view_of_producer(<object> obj) if isinstance(<object> obj, Producer) else <View?> <object> obj
         alive(&view.record, view)
         out[0] = dlpack.give_managed(owner_of(view), &view.record, view, False)
         return 0

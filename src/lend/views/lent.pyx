@@ -1,6 +1,7 @@
 """Lent: what View and Buffer have in common, a record of memory and what holds it, with the facts that follow."""
 cimport cython
 
+from lend._core.checked cimport atomic_get
 from lend._core.record cimport EXCLUSIVE, READONLY, RELEASED, UNTOLD, byte_count
 from lend.views.checks cimport alignment_of, alive
 
@@ -9,6 +10,7 @@ cdef dict _hooks = {
     "array": ("lend.adapters.numpy", "array"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),
+    "reduce": ("lend.pickling", "reduce"),
     "to": ("lend.plan.ways", "to"),
     "verify": ("lend.plan.recheck", "verify"),
 }
@@ -126,8 +128,10 @@ cdef class Lent:
         alive(&self.record, self)
         return self
 
-    def __exit__(self, *exc):
-        self.release()
+    def __exit__(self, kind, value, traceback):
+        # what is still exported is released with its exports; that must not hide what went wrong inside
+        if kind is None or atomic_get(&self.record.exports) == 0:
+            self.release()
 
     def verify(self):
         """Ask the producer again whether the memory is still where it was lent.
@@ -149,6 +153,11 @@ cdef class Lent:
         """DLPack: (device type, device id)."""
         alive(&self.record, self)
         return (self.record.device_type, self.record.device_id)
+
+    def __reduce_ex__(self, protocol):
+        """Pickle by value: with protocol 5 the bytes may go out of band, below it they are copied."""
+        alive(&self.record, self)
+        return call_hook("reduce")(self, protocol)
 
     def _describe(self):
         """What a refusal shows of this object."""

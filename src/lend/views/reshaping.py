@@ -60,9 +60,10 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
         return view.shape, view.strides
     if view.ndim == 0 or itemsize == 0 or view.itemsize == 0:
         raise UnsupportedLayout.build(
-            f"items of {view.itemsize} bytes cannot be seen as items of {itemsize} bytes in 0 dimensions",
+            f"items of {view.itemsize} bytes cannot be seen as items of {itemsize} bytes"
+            + ("" if view.ndim else " in 0 dimensions"),
             came=_came(view),
-            remedy="v.reshape(1).reinterpret(...), in one dimension",
+            remedy="v.reshape(1).reinterpret(...), in one dimension" if itemsize and view.itemsize else None,
         )
     *outer, last = view.shape
     if last != 1 and view.size and view.strides[-1] != view.itemsize:
@@ -72,10 +73,13 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
             remedy="v.copy().reinterpret(...), or a dtype of the same size",
         )
     if last * view.itemsize % itemsize:
+        most = _dividing(last, view.itemsize, itemsize)
         raise UnsupportedLayout.build(
             f"the last dimension has {last * view.itemsize} bytes, no whole number of {itemsize}-byte items",
             came=_came(view),
-            remedy=f"a part of it that divides, such as v[..., :{_dividing(last, view.itemsize, itemsize)}]",
+            remedy=f"a part of it that divides, such as v[..., :{most}]"
+            if most
+            else f"a dtype whose items are smaller, or more memory: no part of it fills an item of {itemsize} bytes",
         )
     return (*outer, last * view.itemsize // itemsize), (*view.strides[:-1], itemsize)
 

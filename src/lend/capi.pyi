@@ -1,0 +1,5 @@
+"""Types of lend.capi."""
+
+from typing_extensions import CapsuleType
+
+API: CapsuleType

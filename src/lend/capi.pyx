@@ -1,0 +1,420 @@
+"""The way in from C: the functions behind include/lend.h, over the same takes and owners as `lend.view`.
+
+Called through one capsule with a table that only grows. Every function here catches what is raised and leaves it set for
+its caller in C.
+"""
+from cpython.exc cimport PyErr_Clear, PyErr_Fetch, PyErr_Restore
+from cpython.pycapsule cimport PyCapsule_New
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from lend._core.checked cimport atomic_add, interpreter_gone
+from lend._core.owners cimport CallbackOwner, DLPackOwner, Owner, Protocol, remember_span
+from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
+from lend._core.record cimport (
+    C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED,
+    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, copy_record, is_aligned, on_host, row_major,
+    set_ndim, shape_of, span_of, strides_of,
+)
+from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
+from lend.dtypes.code cimport Code, code_itemsize, code_word
+from lend.dtypes.dtype cimport dtype_from_code
+from lend.front cimport owned, protocol_known
+from lend.views.view cimport View, owner_of, view_of
+
+from lend import front
+from lend.protocols import refusals
+
+cdef extern from "lend.h" nogil:
+    const int LEND_ABI_MAJOR
+    const int LEND_ABI_MINOR
+    const uint32_t LEND_READONLY
+    const uint32_t LEND_C_CONTIGUOUS
+    const uint32_t LEND_F_CONTIGUOUS
+    const uint32_t LEND_ALIGNED
+    const uint32_t LEND_EXCLUSIVE
+    const uint32_t LEND_OPAQUE_HANDLE
+    const uint32_t LEND_WRITABLE
+    const uint32_t LEND_C_ORDER
+    const uint32_t LEND_F_ORDER
+    const uint32_t LEND_COPY_IF_NEEDED
+    const uint32_t LEND_COPY
+    const uint32_t LEND_NEED_ALIGNED
+
+    ctypedef struct lend_view:
+        uint32_t abi
+        uint32_t struct_size
+        void* data
+        uint64_t byte_offset
+        uint64_t nbytes
+        int32_t device_type
+        int32_t device_id
+        lend_dtype dtype
+        int32_t ndim
+        uint32_t flags
+        int64_t dims[16]
+        int64_t* far_dims
+        void* sync
+        void* lease
+        void (*release)(lend_view* view) noexcept
+
+    ctypedef struct lend_request:
+        uint32_t struct_size
+        uint32_t flags
+        lend_dtype dtype
+        int32_t ndim
+        uint32_t align
+        int32_t device_type
+        int32_t device_id
+        void* stream
+
+    ctypedef struct lend_api:
+        uint32_t major
+        uint32_t minor
+        size_t size
+        int (*acquire)(PyObject* obj, const lend_request* request, lend_view* view)
+        int (*borrow)(PyObject* obj, const lend_request* request, lend_view* view)
+        PyObject* (*wrap)(const lend_view* description, PyObject* owner, void (*release)(void*) noexcept, void* context)
+        int (*host_access)(const lend_view* view)
+
+cdef extern from "Python.h":
+    void PyErr_SetObject(object kind, object value)
+
+
+cdef int raised(object error) noexcept:
+    PyErr_SetObject(type(error), error)
+    return -1
+
+
+# -- taking --------------------------------------------------------------------------------------------------------
+
+cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
+    cdef Record record
+    cdef Owner owner
+    try:
+        check_abi(view)
+        view.release = NULL
+        owner = owned(<object> obj, &record, WANT_ANY if request is NULL else wanted(request))
+        if request is not NULL and not meets(&record, request):
+            clear_dims(&record)
+            owner = by_request(<object> obj, request, &record)
+        fill(view, &record, owner)
+        Py_INCREF(owner)
+        atomic_add(&owner.open_exports, 1)
+        view.lease = <void*> owner
+        view.release = release_owner
+        return 0
+    except BaseException as error:  # noqa: BLE001
+        return raised(error)
+
+
+cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
+    """Without a lease where the memory stays as long as obj is held and nothing of Python runs; else as acquire."""
+    cdef Record record
+    cdef Protocol protocol
+    cdef View ours
+    if view.abi >> 16 == LEND_ABI_MAJOR:
+        if type(<object> obj) is View:
+            ours = <View> obj
+            if not ours.record.flags & RELEASED and lends(&ours.record, request):
+                return lent(view, &ours.record)
+        else:
+            protocol = protocol_known(<object> obj)
+            if protocol is not None and protocol.peek is not NULL:
+                if protocol.peek(<object> obj, &record, protocol.data):
+                    if lends(&record, request):
+                        return lent(view, &record)
+                    clear_dims(&record)
+                else:
+                    PyErr_Clear()
+    return acquire(obj, request, view)
+
+
+cdef inline bint lends(const Record* record, const lend_request* request) noexcept nogil:
+    return request is NULL or (not (request.flags & LEND_WRITABLE and record.flags & READONLY)
+                               and meets(record, request))
+
+
+cdef inline int lent(lend_view* view, const Record* record) noexcept:
+    """Fill in a view that holds nothing but, above 8 dimensions, its dimensions."""
+    try:
+        fill(view, record, None)
+    except MemoryError as error:
+        return raised(error)
+    view.lease = NULL
+    view.release = NULL
+    if view.far_dims is not NULL:
+        view.release = release_dims
+    return 0
+
+
+cdef int check_abi(const lend_view* view) except -1:
+    if view.abi >> 16 != LEND_ABI_MAJOR or view.struct_size < sizeof(lend_view):
+        raise ValueError(
+            f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {LEND_ABI_MAJOR}: abi {view.abi:#x}, "
+            f"struct_size {view.struct_size}")
+    return 0
+
+
+cdef inline int wanted(const lend_request* request) except -1:
+    if request.struct_size < sizeof(lend_request):
+        raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
+    # what may be copied need not be writable as it lies
+    if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
+        return WANT_WRITABLE
+    return WANT_ANY
+
+
+cdef inline bint meets(const Record* record, const lend_request* request) noexcept nogil:
+    """Whether memory lies as requested."""
+    cdef Code code
+    if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and record.flags & READONLY):
+        return False
+    if request.ndim >= 0 and request.ndim != record.ndim:
+        return False
+    if request.flags & LEND_C_ORDER and not record.flags & C_CONTIGUOUS:
+        return False
+    if request.flags & LEND_F_ORDER and not record.flags & F_CONTIGUOUS:
+        return False
+    if request.dtype.code != LEND_ANY_TYPE and (
+            not code_from_c(&request.dtype, &code) or code_word(code) != code_word(record.dtype)):
+        return False
+    if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
+        return False
+    if request.flags & LEND_NEED_ALIGNED and not is_aligned(record):
+        return False
+    if request.device_type == 0:
+        return True
+    if request.device_type == 1:
+        return on_host(record)
+    return record.device_type == request.device_type and record.device_id == request.device_id
+
+
+cdef Owner by_request(object obj, const lend_request* request, Record* record):
+    """What does not lie as requested: copied where that is allowed, else refused, both as lend.view does."""
+    cdef Code code
+    cdef View made
+    options = {"writable": True if request.flags & LEND_WRITABLE else None}
+    if request.ndim >= 0:
+        options["ndim"] = request.ndim
+    if request.flags & (LEND_C_ORDER | LEND_F_ORDER):
+        options["order"] = "C" if request.flags & LEND_C_ORDER else "F"
+    if request.align > 1:
+        options["align"] = request.align
+    if request.dtype.code != LEND_ANY_TYPE:
+        if not code_from_c(&request.dtype, &code):
+            raise ValueError(
+                f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
+                f"bits {request.dtype.bits}, lanes {request.dtype.lanes}")
+        options["dtype"] = dtype_from_code(code)
+    if request.device_type > 1:
+        options["device"] = (request.device_type, request.device_id)
+    if request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
+        options["copy"] = True
+    made = front.view(obj, **options)
+    if request.flags & LEND_NEED_ALIGNED and not is_aligned(&made.record):
+        raise unaligned(made)
+    if request.device_type == 1 and not on_host(&made.record):
+        raise refusals.not_host(made, None)
+    cdef Owner owner = owner_of(made)
+    if not copy_record(record, &made.record):
+        record.ndim = 0
+        raise MemoryError
+    return owner
+
+
+cdef object unaligned(View view):
+    from lend.errors import CopyRequired
+    return CopyRequired.build(
+        f"elements at multiples of their alignment were required, and those of {view.dtype} at {view.ptr:#x} with "
+        f"strides {view.strides} are not (alignment)",
+        came=refusals.facts(view),
+        remedy="LEND_COPY_IF_NEEDED in the request; or lend.view(x, copy=True) before",
+    )
+
+
+cdef int fill(lend_view* view, const Record* record, Owner owner) except -1:
+    """Write a record down as lend.h has it; the owner is that of memory that has no addresses."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef int64_t* dims = view.dims
+    cdef int stride_at = INLINE_DIMS
+    cdef int i
+    view.far_dims = NULL
+    if record.ndim > INLINE_DIMS:
+        view.far_dims = <int64_t*> malloc(2 * record.ndim * sizeof(int64_t))
+        if view.far_dims is NULL:
+            raise MemoryError
+        dims = view.far_dims
+        stride_at = record.ndim
+    for i in range(record.ndim):
+        dims[i] = shape[i]
+        dims[stride_at + i] = strides[i]
+    view.data = record.data
+    view.byte_offset = 0
+    view.nbytes = <uint64_t> byte_count(record)
+    view.device_type = record.device_type
+    view.device_id = record.device_id
+    code_to_c(record.dtype, &view.dtype)
+    view.ndim = record.ndim
+    view.flags = (
+        (LEND_READONLY if record.flags & READONLY else 0)
+        | (LEND_C_CONTIGUOUS if record.flags & C_CONTIGUOUS else 0)
+        | (LEND_F_CONTIGUOUS if record.flags & F_CONTIGUOUS else 0)
+        | (LEND_EXCLUSIVE if record.flags & EXCLUSIVE else 0)
+        | (LEND_ALIGNED if is_aligned(record) else 0)
+        | (LEND_OPAQUE_HANDLE if record.flags & HANDLE else 0))
+    view.sync = NULL
+    if record.flags & HANDLE and isinstance(owner, DLPackOwner):
+        view.byte_offset = <uint64_t> <size_t> record.data
+        if (<DLPackOwner> owner).versioned:
+            view.data = (<DLManagedTensorVersioned*> (<DLPackOwner> owner).managed).dl_tensor.data
+        else:
+            view.data = (<DLManagedTensor*> (<DLPackOwner> owner).managed).dl_tensor.data
+    return 0
+
+
+cdef void release_dims(lend_view* view) noexcept nogil:
+    free(view.far_dims)
+    view.far_dims = NULL
+
+
+cdef void release_owner(lend_view* view) noexcept nogil:
+    """On any thread, with or without the GIL; leaks when the interpreter is gone."""
+    free(view.far_dims)
+    view.far_dims = NULL
+    if not interpreter_gone():
+        with gil:
+            let_go(<PyObject*> view.lease)
+
+
+cdef void let_go(PyObject* owner) noexcept:
+    """Give back one export; the release of a producer runs with no exception of ours about it."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* trace
+    atomic_add(&(<Owner> owner).open_exports, -1)
+    PyErr_Fetch(&kind, &value, &trace)
+    Py_DECREF(<object> owner)
+    PyErr_Restore(kind, value, trace)
+
+
+cdef int host_access(const lend_view* view) noexcept:
+    """Whether the host may read the memory now."""
+    if view.device_type in (1, 3, 11, 13) and not view.flags & LEND_OPAQUE_HANDLE:
+        return 0
+    try:
+        from lend.device import Device
+        from lend.errors import NotHostAccessible
+        raise NotHostAccessible.build(
+            f"the host cannot read memory on {Device(view.device_type, view.device_id)}",
+            came=f"a lend_view of {view.nbytes} bytes",
+            remedy="copy it with the library that made it, or ask for device_type 1 in the request",
+        )
+    except BaseException as error:  # noqa: BLE001
+        return raised(error)
+
+
+# -- giving --------------------------------------------------------------------------------------------------------
+
+# what a program in C is told by when the last holder has gone
+ctypedef void (*ReleaseCallback)(void* context) noexcept
+
+cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback release, void* context) noexcept:
+    """A View over memory of a program in C."""
+    cdef Record record
+    cdef CallbackOwner made
+    try:
+        check_abi(said)
+        if owner is NULL and release is NULL:
+            raise TypeError("lend_wrap needs what keeps the memory alive: an owner, or a release function")
+        read_description(said, &record)
+        try:
+            made = CallbackOwner.__new__(CallbackOwner)
+            made.held = None if owner is NULL else <object> owner
+            remember_span(made, &record)
+            view = view_of(made, &record)
+        finally:
+            clear_dims(&record)
+        # from here on the owner calls it; nothing can fail any more
+        made.context = context
+        made.give_back = release
+        Py_INCREF(view)
+        return <PyObject*> view
+    except BaseException as error:  # noqa: BLE001
+        raised(error)
+        return NULL
+
+
+cdef int read_description(const lend_view* said, Record* record) except -1:
+    """Check what a program in C says of its memory."""
+    cdef Py_ssize_t low, high
+    cdef const int64_t* shape = &said.dims[0]
+    cdef const int64_t* strides = &said.dims[INLINE_DIMS]
+    cdef size_t address = <size_t> said.data
+    cdef int i
+    record.ndim = 0
+    if said.ndim < 0 or said.ndim > MAX_DIMS:
+        raise wrong("ndim", said.ndim, f"0 to {MAX_DIMS}")
+    if said.ndim > INLINE_DIMS:
+        if said.far_dims is NULL:
+            raise wrong("far_dims", None, f"where {said.ndim} extents and strides are")
+        shape = said.far_dims
+        strides = said.far_dims + said.ndim
+    if not code_from_c(&said.dtype, &record.dtype):
+        raise wrong("dtype", (said.dtype.code, chr(said.dtype.order), said.dtype.bits, said.dtype.lanes),
+                    "a dtype (code, order, bits, lanes)")
+    if not 0 < said.device_type < 256:
+        raise wrong("device_type", said.device_type, "a device type from 1 to 255")
+    record.itemsize = <uint32_t> code_itemsize(record.dtype)
+    record.device_type = <unsigned char> said.device_type
+    record.device_id = 0 if said.device_type == 1 else said.device_id
+    record.exports = 0
+    record.data = <char*> said.data + said.byte_offset
+    record.flags = ((READONLY if said.flags & LEND_READONLY else 0)
+                    | (EXCLUSIVE if said.flags & LEND_EXCLUSIVE else 0))
+    if said.flags & LEND_OPAQUE_HANDLE or said.byte_offset > <uint64_t> 1 << 62:
+        raise wrong("flags", said.flags, "those of memory that has addresses: a handle is no address")
+    if not set_ndim(record, said.ndim):
+        raise MemoryError
+    for i in range(said.ndim):
+        shape_of(record)[i] = shape[i]
+        strides_of(record)[i] = strides[i]
+    if said.flags & LEND_C_CONTIGUOUS:
+        row_major(record)
+    if check_layout(record) != LAYOUT_OK:
+        extents = tuple([shape[i] for i in range(said.ndim)])
+        clear_dims(record)
+        raise wrong("dims", extents, "extents that are not negative, and with their strides fit the address space")
+    span_of(record, &low, &high)
+    address = <size_t> record.data
+    if high > low and (address == 0 or (low < 0 and address < <size_t> -low) or address + <size_t> high < address):
+        clear_dims(record)
+        raise wrong("data", address, "an address with room for shape and strides")
+    record.flags |= UNBOUNDED
+    return 0
+
+
+cdef object wrong(str field, got, str expected):
+    from lend.errors import MalformedDescriptor
+    return MalformedDescriptor.build(
+        f"{field} of the lend_view is {got!r}, not {expected}",
+        came="a description in C, by lend_wrap",
+        remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim, dims; LEND_C_CONTIGUOUS fills strides",
+    )
+
+
+# -- the table -----------------------------------------------------------------------------------------------------
+
+cdef lend_api table
+table.major = LEND_ABI_MAJOR
+table.minor = LEND_ABI_MINOR
+table.size = sizeof(lend_api)
+table.acquire = acquire
+table.borrow = borrow
+table.wrap = wrap
+table.host_access = host_access
+
+API = PyCapsule_New(&table, "lend.capi.API", NULL)

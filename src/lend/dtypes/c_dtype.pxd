@@ -1,0 +1,93 @@
+"""Spelling 4 of 4: the dtype of lend.h, read and written."""
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.string cimport memset
+
+from lend.dtypes.code cimport (
+    KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_OPAQUE, KIND_TIMEDELTA,
+    KIND_UINT, ORDER_BIG, UNIT_MASK, Code, code_itemsize, code_swap_size, make_code,
+)
+
+cdef extern from "lend.h" nogil:
+    ctypedef struct lend_dtype:
+        uint8_t code
+        uint8_t order
+        uint8_t unit
+        uint16_t bits
+        uint16_t lanes
+        uint32_t itemsize
+        uint32_t multiplier
+    const int LEND_ANY_TYPE
+    const int LEND_OPAQUE
+
+cdef extern from * nogil:
+    """
+    /* kinds of code.pxd -> codes of lend.h */
+    static const uint8_t lend_kind_codes[] = {
+        LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME, LEND_TIMEDELTA,
+        LEND_HANDLE,
+    };
+    #define LEND_KINDS ((int)sizeof(lend_kind_codes))
+    """
+    const uint8_t KIND_CODES "lend_kind_codes"[]
+    const int KINDS "LEND_KINDS"
+
+
+cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
+    """Write a code as lend.h has it; every code can be said."""
+    memset(out, 0, sizeof(lend_dtype))
+    out.code = KIND_CODES[code.kind]
+    out.order = c"|" if code_swap_size(code) <= 1 else c">" if code.order_unit & ORDER_BIG else c"<"
+    out.unit = code.order_unit & UNIT_MASK
+    out.bits = code.bits
+    out.itemsize = <uint32_t> code_itemsize(code)
+    out.lanes = 1
+    out.multiplier = 1
+    if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
+        out.multiplier = code.param
+    elif code.kind != KIND_OPAQUE:
+        out.lanes = <uint16_t> code.param
+
+
+cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
+    """Read a dtype of lend.h; False: lend has none such."""
+    cdef int kind
+    cdef uint32_t param = said.lanes
+    cdef uint8_t order = ORDER_BIG if said.order == c">" else 0
+    if said.order != c"<" and said.order != c">" and said.order != c"|":
+        return False
+    for kind in range(KINDS):
+        if KIND_CODES[kind] == said.code:
+            break
+    else:
+        return False
+    if kind == KIND_OPAQUE:
+        out[0] = make_code(KIND_OPAQUE, 0, said.itemsize, 0)
+        return True
+    if kind == KIND_DATETIME or kind == KIND_TIMEDELTA:
+        if said.bits != 64 or said.lanes != 1 or said.unit > 13 or said.multiplier == 0 or said.order == c"|":
+            return False
+        out[0] = make_code(<uint8_t> kind, 64, said.multiplier, order | said.unit)
+        return True
+    if said.lanes == 0 or said.unit or not width_fits(kind, said.bits):
+        return False
+    if said.itemsize and said.itemsize != (said.bits >> 3) * <uint32_t> said.lanes:
+        return False
+    if said.order == c"|" and said.bits > 8:
+        return False
+    out[0] = make_code(<uint8_t> kind, said.bits, param, order)
+    return True
+
+
+cdef inline bint width_fits(int kind, uint16_t bits) noexcept nogil:
+    """Whether there is a type of this kind and width."""
+    if kind == KIND_BOOL:
+        return bits == 8
+    if kind == KIND_INT or kind == KIND_UINT:
+        return bits in (8, 16, 32, 64, 128)
+    if kind == KIND_FLOAT:
+        return bits in (16, 32, 64) or bits == 8 * sizeof(long double)
+    if kind == KIND_COMPLEX:
+        return bits in (32, 64, 128) or bits == 16 * sizeof(long double)
+    if kind == KIND_BFLOAT:
+        return bits == 16
+    return kind == KIND_HANDLE and bits == 64

@@ -1,0 +1,295 @@
+/* lend.h: any array from any Python library as one plain C struct, and memory of C as an array for any library.
+ *
+ * C99 and C++, within the Limited API of Python 3.11. Nothing is linked: lend_import() fetches a table of functions
+ * from the installed package `lend`, once. The table and the structs only grow; both sides say how much of them they
+ * know.
+ *
+ *     lend_view v = LEND_VIEW_INIT;
+ *     if (lend_acquire(object, NULL, &v) < 0) return NULL;      // a Python exception is set
+ *     ... lend_data(&v), lend_shape(&v), lend_strides(&v), v.dtype ...
+ *     lend_release(&v);                                         // any thread, with or without the GIL
+ *
+ * Sources of the meanings: DLPack (device and dtype codes), https://dmlc.github.io/dlpack/latest/c_api.html; NumPy
+ * (units of datetimes), https://numpy.org/doc/stable/reference/c-api/.
+ *
+ * Copyright the lend developers. Licensed under the Apache License, Version 2.0.
+ */
+#ifndef LEND_H
+#define LEND_H
+
+#include <Python.h>
+
+/* -- the struct: the same text in lend.h and lend_take.h, which may be used together ------------------------------- */
+#ifndef LEND_VIEW_H
+#define LEND_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Structs and tables of one major version only grow, at their ends. */
+#define LEND_ABI_MAJOR 1
+#define LEND_ABI_MINOR 0
+#define LEND_ABI ((LEND_ABI_MAJOR << 16) | LEND_ABI_MINOR)
+
+#define LEND_INLINE_DIMS 8
+
+/* lend_dtype.code: DLPack's codes (0 to 17), and what DLPack has no word for */
+enum {
+    LEND_INT = 0,
+    LEND_UINT = 1,
+    LEND_FLOAT = 2,
+    LEND_HANDLE = 3, /* an opaque handle of the producer's */
+    LEND_BFLOAT = 4,
+    LEND_COMPLEX = 5,
+    LEND_BOOL = 6, /* one byte, 0 or 1 */
+    /* 7 to 17: the float8, float6 and float4 types, as DLPack numbers them */
+    LEND_OPAQUE = 128,    /* bytes without a meaning */
+    LEND_DATETIME = 129,  /* int64 ticks of `multiplier` `unit`s since 1970 */
+    LEND_TIMEDELTA = 130, /* int64 ticks of `multiplier` `unit`s */
+    LEND_BYTES = 131,     /* fixed width, padded with zeros */
+    LEND_UCS4 = 132,      /* fixed width text, four bytes a character, padded with zeros */
+    LEND_RECORD = 133,    /* several fields */
+    LEND_OBJECT = 134,    /* a pointer to a Python object */
+    LEND_ANY_TYPE = 255   /* in a request */
+};
+
+/* lend_dtype.unit: NumPy's units */
+enum {
+    LEND_UNIT_NONE = 0, LEND_UNIT_Y, LEND_UNIT_M, LEND_UNIT_W, LEND_UNIT_D, LEND_UNIT_h, LEND_UNIT_m, LEND_UNIT_s,
+    LEND_UNIT_ms, LEND_UNIT_us, LEND_UNIT_ns, LEND_UNIT_ps, LEND_UNIT_fs, LEND_UNIT_as
+};
+
+typedef struct lend_dtype {
+    uint8_t code;
+    uint8_t order;       /* '<', '>', or '|' for what has no byte order */
+    uint8_t unit;        /* of a datetime or timedelta */
+    uint8_t reserved;
+    uint16_t bits;       /* of one lane; 0 for what is measured in itemsize alone */
+    uint16_t lanes;      /* values in one element, mostly 1 */
+    uint32_t itemsize;   /* bytes of one element, lanes included; 0 when several share a byte */
+    uint32_t multiplier; /* of the unit; else 1 */
+} lend_dtype;
+
+/* lend_view.flags */
+enum {
+    LEND_READONLY = 1,      /* must not be written to */
+    LEND_C_CONTIGUOUS = 2,
+    LEND_F_CONTIGUOUS = 4,
+    LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment */
+    LEND_EXCLUSIVE = 16,    /* a private copy */
+    LEND_OPAQUE_HANDLE = 32 /* `data` is a handle of the device's, and `byte_offset` counts into it */
+};
+
+typedef struct lend_view {
+    uint32_t abi;         /* LEND_ABI of the caller */
+    uint32_t struct_size; /* sizeof(lend_view) of the caller */
+    void *data;           /* address of element 0, or an opaque handle */
+    uint64_t byte_offset; /* of element 0; other than 0 with LEND_OPAQUE_HANDLE only */
+    uint64_t nbytes;      /* bytes of all elements, without gaps */
+    int32_t device_type;  /* DLPack's: 1 cpu, 2 cuda, 3 cuda_host, ... */
+    int32_t device_id;
+    lend_dtype dtype;
+    int32_t ndim;
+    uint32_t flags;
+    int64_t dims[2 * LEND_INLINE_DIMS]; /* shape, then strides in bytes; use lend_shape() and lend_strides() */
+    int64_t *far_dims;                  /* instead of dims above 8 dimensions: ndim extents, then ndim strides */
+    void *sync;                         /* stream on which the memory is ordered; NULL: none */
+    void *lease;                        /* what release gives back; NULL for a borrowed view */
+    void (*release)(struct lend_view *view);
+    void *reserved[2];
+} lend_view;
+
+#define LEND_VIEW_INIT {LEND_ABI, sizeof(lend_view), NULL, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, \
+                        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, {NULL, NULL}}
+
+/* lend_request.flags */
+enum {
+    LEND_WRITABLE = 1,       /* refuse read-only memory */
+    LEND_C_ORDER = 2,        /* row-major without gaps */
+    LEND_F_ORDER = 4,        /* column-major without gaps */
+    LEND_COPY_IF_NEEDED = 8, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
+    LEND_COPY = 16,          /* always fresh, writable memory */
+    LEND_NEED_ALIGNED = 32   /* every element at a multiple of its alignment, as LEND_ALIGNED says */
+};
+
+typedef struct lend_request {
+    uint32_t struct_size;
+    uint32_t flags;
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; LEND_ANY_TYPE: any */
+    int32_t ndim;        /* -1: any */
+    uint32_t align;      /* bytes, a power of two; 0: any */
+    int32_t device_type; /* 0: any; 1: memory that the host reads */
+    int32_t device_id;
+    void *stream;        /* yours, to order device memory on */
+} lend_request;
+
+#define LEND_REQUEST_INIT {sizeof(lend_request), 0, {LEND_ANY_TYPE, '|', 0, 0, 0, 1, 0, 1}, -1, 0, 0, 0, NULL}
+
+/* Address of element 0 in memory that has addresses. */
+static inline void *lend_data(const lend_view *view) {
+    return (view->flags & LEND_OPAQUE_HANDLE) ? view->data : (void *)((char *)view->data + view->byte_offset);
+}
+
+/* ndim extents. */
+static inline const int64_t *lend_shape(const lend_view *view) {
+    return view->ndim <= LEND_INLINE_DIMS ? view->dims : view->far_dims;
+}
+
+/* ndim steps in bytes, any sign. */
+static inline const int64_t *lend_strides(const lend_view *view) {
+    return view->ndim <= LEND_INLINE_DIMS ? view->dims + LEND_INLINE_DIMS : view->far_dims + view->ndim;
+}
+
+/* Elements; 1 without dimensions. */
+static inline int64_t lend_size(const lend_view *view) {
+    const int64_t *shape = lend_shape(view);
+    int64_t size = 1;
+    int32_t i;
+    for (i = 0; i < view->ndim; i++) size *= shape[i];
+    return size;
+}
+
+/* 1 if the elements are what a C type of this code and width holds, in this machine's byte order: lend_holds(&v,
+ * LEND_FLOAT, sizeof(double)). */
+static inline int lend_holds(const lend_view *view, int code, size_t size) {
+    const uint16_t one = 1;
+    const char native = *(const char *)&one ? '<' : '>';
+    return view->dtype.code == code && view->dtype.itemsize == size && view->dtype.lanes == 1
+           && (view->dtype.order == '|' || view->dtype.order == (uint8_t)native);
+}
+
+/* A dtype of one lane in this machine's byte order: lend_native(LEND_FLOAT, 64). */
+static inline lend_dtype lend_native(int code, int bits) {
+    const uint16_t one = 1;
+    lend_dtype made;
+    memset(&made, 0, sizeof(made));
+    made.code = (uint8_t)code;
+    made.order = bits <= 8 ? '|' : *(const char *)&one ? '<' : '>';
+    made.bits = (uint16_t)bits;
+    made.lanes = 1;
+    made.itemsize = (uint32_t)(bits / 8);
+    made.multiplier = 1;
+    return made;
+}
+
+#if UINTPTR_MAX == 0xFFFFFFFFFFFFFFFFu
+typedef char lend_dtype_is_16_bytes[sizeof(lend_dtype) == 16 ? 1 : -1];
+typedef char lend_view_is_240_bytes[sizeof(lend_view) == 240 ? 1 : -1];
+typedef char lend_view_dims_are_at_64[offsetof(lend_view, dims) == 64 ? 1 : -1];
+typedef char lend_view_release_is_at_216[offsetof(lend_view, release) == 216 ? 1 : -1];
+typedef char lend_request_is_48_bytes[sizeof(lend_request) == 48 ? 1 : -1];
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LEND_VIEW_H */
+/* -- end of the struct --------------------------------------------------------------------------------------------- */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The functions, found by lend_import(). New ones are appended; `size` says how many bytes of this struct are there. */
+typedef struct lend_api {
+    uint32_t major;
+    uint32_t minor;
+    size_t size;
+    int (*acquire)(PyObject *object, const lend_request *request, lend_view *view);
+    int (*borrow)(PyObject *object, const lend_request *request, lend_view *view);
+    PyObject *(*wrap)(const lend_view *description, PyObject *owner, void (*release)(void *context), void *context);
+    int (*host_access)(const lend_view *view);
+} lend_api;
+
+#define LEND_API_NAME "lend.capi.API"
+
+/* Whether the installed lend has a function of this table: for those that are younger than the major version. */
+#define LEND_HAS(function) (lend_functions->size >= offsetof(lend_api, function) + sizeof(lend_functions->function))
+
+/* Each file that includes this has its own pointer; the capsule lives as long as the interpreter. */
+static const lend_api *lend_functions = NULL;
+
+/* The initialisers as functions, for languages that lack such macros. */
+static inline lend_view lend_view_init(void) {
+    const lend_view empty = LEND_VIEW_INIT;
+    return empty;
+}
+static inline lend_request lend_request_init(void) {
+    const lend_request any = LEND_REQUEST_INIT;
+    return any;
+}
+
+/* Fetch the functions; 0, or -1 with an ImportError set. Called by the others when it was not: call it in your module's
+ * initialisation to fail early. With the GIL. */
+static inline int lend_import(void) {
+    const lend_api *found;
+    if (lend_functions != NULL) return 0;
+    /* PyCapsule_Import finds submodules only if somebody imported them */
+    {
+        PyObject *module = PyImport_ImportModule("lend.capi");
+        if (module == NULL) return -1;
+        Py_DECREF(module);
+    }
+    found = (const lend_api *)PyCapsule_Import(LEND_API_NAME, 0);
+    if (found == NULL) return -1;
+    if (found->major != LEND_ABI_MAJOR) {
+        PyErr_Format(PyExc_ImportError, "this module was built with lend.h of ABI %d, and the installed lend has %u",
+                     LEND_ABI_MAJOR, (unsigned)found->major);
+        return -1;
+    }
+    lend_functions = found;
+    return 0;
+}
+
+/* Describe the memory of an object and keep it alive until lend_release(). `request` may be NULL: whatever comes, as it
+ * lies. 0, or -1 with an exception set and nothing to release. With the GIL. */
+static inline int lend_acquire(PyObject *object, const lend_request *request, lend_view *view) {
+    if (lend_functions == NULL && lend_import() < 0) return -1;
+    return lend_functions->acquire(object, request, view);
+}
+
+/* As lend_acquire, for as long as the call in which you are lasts: the caller holds `object`, no Python code runs
+ * meanwhile, the GIL stays with you. Mostly no object is made. lend_release() is still due, and mostly does nothing. */
+static inline int lend_borrow(PyObject *object, const lend_request *request, lend_view *view) {
+    if (lend_functions == NULL && lend_import() < 0) return -1;
+    return lend_functions->borrow(object, request, view);
+}
+
+/* Give back what lend_acquire or lend_borrow gave; harmless on an empty or a released view. On any thread, with or
+ * without the GIL; after the interpreter's end it does nothing. */
+static inline void lend_release(lend_view *view) {
+    void (*release)(lend_view *) = view->release;
+    if (release != NULL) {
+        view->release = NULL;
+        release(view);
+    }
+    view->data = NULL;
+    view->lease = NULL;
+}
+
+/* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what (set
+ * data, dtype, device, ndim and dims; LEND_READONLY if it may not be written to); it is copied. The memory must stay
+ * until `release(context)` was called, once, on any thread, with the GIL; or, with `release` NULL, as long as `owner`
+ * lives.
+ * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */
+static inline PyObject *lend_wrap(const lend_view *description, PyObject *owner, void (*release)(void *context),
+                                  void *context) {
+    if (lend_functions == NULL && lend_import() < 0) return NULL;
+    return lend_functions->wrap(description, owner, release, context);
+}
+
+/* 0 if the host may read the memory now, -1 with NotHostAccessible set if not. With the GIL. */
+static inline int lend_host_access(const lend_view *view) {
+    if (lend_functions == NULL && lend_import() < 0) return -1;
+    return lend_functions->host_access(view);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

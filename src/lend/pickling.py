@@ -1,0 +1,87 @@
+"""Pickle (PEP 574): Views and Buffers by value, with protocol 5 their bytes out of band.
+
+What is sent is the block that the elements fill, and no byte of what lies around it; type, shape and strides go in band.
+Memory with gaps is made compact first, once, by the sender. https://peps.python.org/pep-0574/
+"""
+
+from pickle import PickleBuffer
+
+from lend import front
+from lend._core import copies
+from lend.dtypes import DType
+from lend.errors import MalformedDescriptor
+from lend.protocols import refusals
+from lend.views import derived, describe
+from lend.views.buffers import Buffer
+from lend.views.view import View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Layout = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
+    """What `__reduce_ex__` answers: how to make it again, and of what.
+
+    Raises
+    ------
+    NotHostAccessible
+        For memory on a device: it is staged through the host by name, never in silence.
+    """
+    if not lent.device.is_host:
+        raise refusals.not_host(lent, None)
+    if isinstance(lent, Buffer):
+        return _buffer, (_block(lent, protocol), lent.readonly)
+    view = lent
+    if not _fills_its_block(view):
+        view = derived.copied(view, "C", False, "pickle: the memory has gaps")
+    block = view.buffer
+    layout = (view.shape, view.strides, view.ptr - block.ptr if view.size else 0)
+    return _view, (_block(block, protocol), view.dtype, layout, lent.readonly)
+
+
+def _block(block: Buffer, protocol: int) -> "Any":
+    """The bytes, for protocol 5 as a buffer that may travel out of band."""
+    if protocol >= 5:
+        return PickleBuffer(block)
+    copies.note(describe.came(block), f"pickle protocol {protocol} has bytes in band only", block.nbytes)
+    return bytes(block) if block.readonly else bytearray(block)
+
+
+def _fills_its_block(view: View) -> bool:
+    """Whether the elements leave no gap between the lowest and the highest; they may lie in any order, or repeat."""
+    step = view.itemsize
+    for stride, extent in sorted(
+        (abs(stride), extent) for stride, extent in zip(view.strides, view.shape, strict=True)
+    ):
+        if extent > 1 and stride:
+            if stride != step:
+                return False
+            step *= extent
+    return True
+
+
+def _view(block: "Any", dtype: DType, layout: "Layout", readonly: bool) -> View:
+    """Make a View of bytes that were received, whatever holds them and however they are aligned."""
+    shape, strides, offset = layout
+    made = _received(block, readonly).view(dtype, shape, strides, offset)
+    return made
+
+
+def _buffer(block: "Any", readonly: bool) -> Buffer:
+    """Make a Buffer of bytes that were received."""
+    return _received(block, readonly)
+
+
+def _received(block: "Any", readonly: bool) -> Buffer:
+    """The bytes; read-only if they were so where they came from, or are here."""
+    try:
+        made = front.buffer(block)
+    except TypeError as error:
+        raise MalformedDescriptor.build(
+            f"the bytes of a pickled View came as {type(block).__name__}, which is no buffer",
+            remedy="give pickle.loads the buffers in the order in which pickle.dumps gave them",
+        ) from error
+    return front.buffer(made, writable=False) if readonly else made

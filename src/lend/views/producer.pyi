@@ -1,0 +1,29 @@
+"""Types of lend.views.producer."""
+
+from typing import Any, ClassVar
+
+from typing_extensions import CapsuleType
+
+from lend.views.lent import ExchangeTable
+from lend.views.view import View
+
+class Producer:
+    __dlpack_c_exchange_api__: ClassVar[ExchangeTable]
+    def lend(self) -> View: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def __array_struct__(self) -> CapsuleType: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    def __arrow_array__(self, type: Any = None) -> Any: ...
+    def __jax_array__(self) -> Any: ...

@@ -1,0 +1,279 @@
+"""Memory of devices: described, ordered, refused, and never looked at. No device is needed, as nothing is read."""
+
+import pytest
+from support.counting import IS_COPIED, CountingBuffer, CountingDLPack, CountingExchange
+from support.producers import Only
+
+ADDRESS = 0x7F0000001000
+CUDA, SYCL = "__cuda_array_interface__", "__sycl_usm_array_interface__"
+READONLY, OPAQUE_HANDLE = 1, 32
+
+
+def shows(attribute=CUDA, base=object, **facts):
+    """An object with a device interface on its type, of two rows of three floats unless said otherwise."""
+    facts = {"shape": (2, 3), "typestr": "<f4", "data": (ADDRESS, False), "version": 3} | facts
+    return type("Shows", (base,), {attribute: property(lambda self: facts)})()
+
+
+def test_cuda_memory_is_described(taker):
+    taken = taker(shows())
+    assert (taken.ptr, taken.shape, taken.strides, taken.nbytes) == (ADDRESS, (2, 3), (12, 4), 24)
+    assert taken.device == (2, -1)  # the interface does not tell the number
+    assert (taken.sync, taken.readonly, taken.c_contiguous) == (0, False, True)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3, None, "3"], ids=repr)
+def test_the_version_is_not_believed_either_way(taker, version):
+    assert taker(shows(version=version, stream=2)).sync == 2
+
+
+@pytest.mark.parametrize("stream", [1, 2, 0x5555])
+def test_the_stream_of_the_producer_is_told(taker, stream):
+    assert taker(shows(stream=stream)).sync == stream
+
+
+@pytest.mark.parametrize("stream", [0, -1, 2**64, "1", 1.0, True], ids=repr)
+def test_a_stream_that_is_none_is_refused(taker, stream):
+    with pytest.raises(BufferError, match="stream"):
+        taker(shows(stream=stream))
+
+
+WRONG = {
+    "no shape": ({"shape": None}, "shape"),
+    "a number of strides": ({"strides": (4,)}, "strides"),
+    "a bare pointer": ({"data": ADDRESS}, "data"),
+    "a buffer": ({"data": bytearray(24)}, "data"),
+    "no data": ({"data": None}, "data"),
+    "three parts": ({"data": (ADDRESS, False, 0)}, "data"),
+    "pointer 0": ({"data": (0, False)}, "data"),
+    "a pointer at the end of all": ({"data": (2**64 - 4, False)}, "bounds"),
+    "a mask": ({"mask": shows(typestr="|u1")}, "mask"),
+    "big-endian": ({"typestr": ">f4"}, "big-endian"),
+    "objects": ({"typestr": "|O"}, "typestr"),
+    "bits": ({"typestr": "|t1"}, "typestr"),
+    "a negative extent": ({"shape": (-1, 3)}, "shape"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_malformed_cuda_interface_is_refused_naming_the_key(taker, name):
+    changes, told = WRONG[name]
+    with pytest.raises(BufferError, match=f"(?s){told}.*CUDA array interface.*try  "):
+        taker(shows(**changes))
+
+
+def test_strides_and_writability_are_kept(taker):
+    taken = taker(shows(strides=(5, -1), data=(ADDRESS, True)))
+    assert (taken.strides, taken.readonly, taken.c_contiguous) == ((5, -1), True, False)
+
+
+def test_a_broadcast_of_a_device_is_read_only(taker):
+    assert taker(shows(strides=(0, 4))).readonly
+
+
+def test_an_empty_array_of_a_device_has_no_address(taker):
+    taken = taker(shows(shape=(0, 3), data=(0, False)))
+    assert (taken.ptr, taken.nbytes) == (0, 0)
+
+
+def test_an_offset_means_nothing_there(taker):
+    assert taker(shows(offset=8)).ptr == ADDRESS
+
+
+def test_an_unknown_number_meets_no_number_and_any(taker):
+    with pytest.raises(BufferError, match="device type 2, id 0 was required.*id -1"):
+        taker(shows(), device_type=2)
+    assert taker(shows(), device_type=2, device_id=-1).device == (2, -1)
+
+
+def test_a_number_that_is_announced_is_told(taker):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: (13, 3)
+    assert taker(source, device_type=13, device_id=3).device == (13, 3)
+
+
+def test_an_interface_on_the_instance_is_found(taker):
+    assert taker(Only(shows(), CUDA)).device == (2, -1)
+
+
+def test_sycl_strides_and_offset_count_elements(taker):
+    taken = taker(shows(SYCL, strides=(-6, 2), offset=8, version=1, syclobj=None))
+    assert (taken.strides, taken.ptr) == ((-24, 8), ADDRESS + 32)
+    assert taken.device == (14, -1)
+
+
+@pytest.mark.parametrize("typestr", ["<M8[s]", "|V4", "|S4", "<U1", "<m8"])
+def test_sycl_memory_is_of_numbers(taker, typestr):
+    with pytest.raises(BufferError, match="typestr"):
+        taker(shows(SYCL, typestr=typestr))
+
+
+@pytest.mark.parametrize("offset", [-(2**62), 2**62, 2**70, -(ADDRESS // 4 + 1), "8"], ids=repr)
+def test_a_sycl_offset_that_leaves_the_address_space_is_refused(taker, offset):
+    with pytest.raises(BufferError, match="offset"):
+        taker(shows(SYCL, offset=offset))
+
+
+def test_sycl_strides_that_overflow_are_refused(taker):
+    with pytest.raises(BufferError, match="strides"):
+        taker(shows(SYCL, strides=(2**62, 1)))
+    assert taker(shows(SYCL, shape=(1, 3), strides=(2**62, 1))).shape == (1, 3)
+
+
+# -- which door ----------------------------------------------------------------------------------------------------
+
+
+class Device(CountingBuffer):
+    """A buffer slot that should not be asked, beside a device interface."""
+
+    announced = (2, 0)
+
+    def __dlpack_device__(self):
+        return self.announced
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": (16,), "typestr": "|u1", "data": (ADDRESS, False), "version": 3}
+
+
+@pytest.mark.parametrize("attribute", [CUDA, SYCL])
+def test_the_buffer_of_what_announces_a_device_is_not_asked(taker, attribute):
+    source = Device(16)
+    if attribute == SYCL:
+        source = type("Sycl", (CountingBuffer,), {SYCL: Device.__cuda_array_interface__})(16)
+        type(source).__dlpack_device__ = lambda self: (14, 0)
+    taken = taker(source)
+    assert (taken.ptr, source.gets) == (ADDRESS, 0)
+
+
+def test_the_buffer_of_what_announces_no_device_is_not_asked_either(taker):
+    source = type("Silent", (CountingBuffer,), {CUDA: Device.__cuda_array_interface__})(16)
+    assert taker(source).ptr == ADDRESS
+    assert source.gets == 0
+
+
+def test_the_buffer_of_what_announces_the_host_is_asked(taker):
+    source = Device(16)
+    source.announced = (1, 0)
+    assert taker(source).device == (1, 0)
+    assert source.gets == 1
+
+
+def test_a_device_that_cannot_be_told_closes_the_buffer(taker):
+    asked = []
+    source = type("Raises", (Device,), {"__dlpack_device__": lambda self: asked.append(self) or 1 / 0})(16)
+    assert taker(source).ptr == ADDRESS
+    assert (source.gets, len(asked)) == (0, 1)
+
+
+def test_what_was_said_of_a_device_is_told_when_no_door_opens(taker):
+    facts = {"__dlpack_device__": lambda self: 1 / 0, CUDA: property(lambda self: 5)}
+    with pytest.raises(BufferError, match=r"(?s)ZeroDivisionError.*__cuda_array_interface__ is int"):
+        taker(type("Raises", (CountingBuffer,), facts)(16))
+
+
+def test_dlpack_is_asked_before_a_device_interface(taker):
+    kind = type("Both", (CountingDLPack,), {CUDA: property(lambda self: 1 / 0)})
+    assert taker(kind(16, (4,), device=(2, 1))).device == (2, 1)
+
+
+# -- DLPack of devices ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", [2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18])
+@pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
+def test_memory_with_addresses_is_placed(taker, kind, device):
+    taken = taker(kind(16, (2,), device=(device, 1), data=ADDRESS, byte_offset=8))
+    assert (taken.data, taken.byte_offset, taken.ptr) == (ADDRESS + 8, 0, ADDRESS + 8)
+    assert (taken.device, taken.flags & OPAQUE_HANDLE) == ((device, 1), 0)
+
+
+@pytest.mark.parametrize("device", [4, 7, 8, 15, 99, 255])
+@pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
+def test_a_handle_is_kept_apart_from_its_offset(taker, kind, device):
+    taken = taker(kind(16, (2,), device=(device, 0), data=0x1234, byte_offset=8))
+    assert (taken.data, taken.byte_offset, taken.ptr) == (0x1234, 8, 0x1234)
+    assert taken.flags & OPAQUE_HANDLE
+    assert taken.aligned
+
+
+def test_a_handle_may_be_0(taker):
+    assert taker(CountingDLPack(16, (2,), device=(4, 0), data=0)).data == 0
+
+
+def test_a_handle_is_aligned_to_nothing(taker):
+    producer = CountingDLPack(16, (2,), device=(4, 0), data=0x1000)
+    with pytest.raises(BufferError, match="align"):
+        taker(producer, align=16)
+
+
+def test_an_empty_array_of_handles_has_none(taker):
+    taken = taker(CountingDLPack(16, (0,), device=(4, 0), data=0x1234, byte_offset=8))
+    assert (taken.data, taken.byte_offset) == (0, 0)
+
+
+@pytest.mark.parametrize("facts", [{"byte_offset": 2**63}, {"strides": (-4,), "byte_offset": 8}], ids=str)
+def test_an_offset_that_leaves_the_handle_is_refused(taker, facts):
+    with pytest.raises(BufferError, match="byte_offset"):
+        taker(CountingDLPack(16, (2,), device=(4, 0), data=0x1234, **({"dtype": (2, 32, 1)} | facts)))
+
+
+def asked(producer):
+    return [{key: value for key, value in keywords.items() if key != "max_version"} for keywords in producer.asked]
+
+
+def test_the_stream_of_a_request_is_given_to_dlpack(taker):
+    producer = CountingDLPack(16, (4,), device=(2, 0))
+    taken = taker(producer, stream=0x77)
+    assert asked(producer) == [{"stream": 0x77}]
+    assert taken.sync == 0x77
+
+
+def test_without_one_the_memory_is_ordered_on_the_default_stream(taker):
+    producer = CountingDLPack(16, (4,), device=(2, 0))
+    assert taker(producer).sync == 1  # CUDA's name of its legacy default stream
+    assert asked(producer) == [{}]
+
+
+def test_memory_of_rocm_is_ordered_on_the_stream_of_a_request(taker):
+    producer = CountingDLPack(16, (4,), device=(10, 0))
+    assert taker(producer, stream=0x77).sync == 0x77
+    assert taker(producer).sync == 0
+
+
+@pytest.mark.parametrize("device", [1, 3, 11, 14])
+def test_other_memory_is_given_no_stream(taker, device):
+    producer = CountingDLPack(16, (4,), device=(device, 0))
+    assert taker(producer, stream=0x77).sync == 0
+    assert asked(producer) == [{}]
+
+
+def test_a_stream_stays_when_the_signature_is_refused(taker):
+    class StreamOnly(CountingDLPack):
+        def __dlpack__(self, stream=None):
+            self.asked.append({"stream": stream})
+            return self.capsule(True)
+
+    producer = StreamOnly(16, (4,), device=(2, 0))
+    assert taker(producer, stream=0x77).sync == 0x77
+    assert asked(producer) == [{"stream": 0x77}]
+
+
+def test_a_table_tells_the_stream_that_its_producer_works_on(taker):
+    # the helper's table answers NULL, CUDA's legacy default stream
+    assert taker(CountingExchange(16, (4,), device=(2, 0))).sync == 1
+    assert taker(CountingExchange(16, (4,), device=(10, 0))).sync == 0
+    assert taker(CountingExchange(16, (4,), device=(1, 0))).sync == 0
+
+
+def test_a_table_is_passed_over_when_a_stream_is_to_be_waited_for(taker):
+    kind = type("Both", (CountingDLPack,), {"__dlpack_c_exchange_api__": CountingExchange.__dlpack_c_exchange_api__})
+    producer = kind(16, (4,), device=(2, 0))
+    taker(producer)
+    assert producer.asked == []
+    assert taker(producer, stream=0x77).sync == 0x77
+    assert asked(producer) == [{"stream": 0x77}]
+
+
+def test_a_private_copy_of_a_device_is_told(taker):
+    assert taker(CountingDLPack(16, (4,), device=(2, 0), flags=IS_COPIED)).exclusive

@@ -1,0 +1,181 @@
+"""Types that lend.view has no dtype for, and C has a code for: text, bytes, records, eight-bit floats."""
+
+import array
+import ctypes
+
+import pytest
+from support.counting import CountingBuffer, CountingDLPack, CountingExchange
+from support.producers import ArrayInterface
+
+OPAQUE, BYTES, UCS4, RECORD = 128, 131, 132, 133
+NATIVE = "<" if memoryview(array.array("H", [1])).cast("B")[0] else ">"
+
+
+def sized(code, itemsize, order="|"):
+    """The fields of a dtype that is measured in bytes alone."""
+    return (code, order, 0, 0, 1, itemsize, 1)
+
+
+FORMATS = {
+    "5s": (5, sized(BYTES, 5)),
+    "s": (1, sized(BYTES, 1)),
+    "c": (1, sized(BYTES, 1)),
+    "<c": (1, sized(BYTES, 1)),
+    "2w": (8, sized(UCS4, 8, NATIVE)),
+    "w": (4, sized(UCS4, 4, NATIVE)),
+    ">3w": (12, sized(UCS4, 12, ">")),
+    "<3w": (12, sized(UCS4, 12, "<")),
+    "7x": (7, sized(OPAQUE, 7)),
+    "x": (1, sized(OPAQUE, 1)),
+    "T{i:a:d:b:}": (16, sized(RECORD, 16)),
+    "<T{i:O:=i:b:}": (8, sized(RECORD, 8)),
+    "T{T{b:a:b:b:}:c:}": (2, sized(RECORD, 2)),
+    "bfloat16": (2, (4, NATIVE, 0, 16, 1, 2, 1)),
+    "Zf": (8, (5, NATIVE, 0, 64, 1, 8, 1)),
+    ">Zd": (16, (5, ">", 0, 128, 1, 16, 1)),
+    "F": (8, (5, NATIVE, 0, 64, 1, 8, 1)),
+    "D": (16, (5, NATIVE, 0, 128, 1, 16, 1)),
+    "!h": (2, (0, ">", 0, 16, 1, 2, 1)),
+    "<l": (8, (0, "<", 0, 64, 1, 8, 1)),  # as ctypes writes a long
+    "@l": (ctypes.sizeof(ctypes.c_long), (0, NATIVE, 0, 8 * ctypes.sizeof(ctypes.c_long), 1, 8, 1)),
+    "=L": (4, (1, NATIVE, 0, 32, 1, 4, 1)),
+    "P": (8, (1, NATIVE, 0, 64, 1, 8, 1)),
+    "^e": (2, (2, NATIVE, 0, 16, 1, 2, 1)),
+    "g": (ctypes.sizeof(ctypes.c_longdouble), (2, NATIVE, 0, 8 * ctypes.sizeof(ctypes.c_longdouble), 1, 16, 1)),
+    ">?": (1, (6, "|", 0, 8, 1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("text", FORMATS)
+def test_a_format_is_read(taker, text):
+    itemsize, expected = FORMATS[text]
+    taken = taker(CountingBuffer(bytes(64), format=text, itemsize=itemsize, shape=(2,)))
+    assert taken.dtype[:5] == expected[:5]
+    assert (taken.itemsize, taken.multiplier) == (itemsize, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "itemsize"),
+    [("5s", 4), ("2w", 4), ("3x", 2), ("2c", 2), ("f", 8), ("h", 1), ("Zf", 16), ("?", 2), ("bfloat16", 4), ("E", 4)],
+)
+def test_a_format_of_another_size_is_refused(taker, text, itemsize):
+    with pytest.raises(BufferError, match="format"):
+        taker(CountingBuffer(bytes(64), format=text, itemsize=itemsize, shape=(2,)))
+
+
+def test_characters_of_an_array_are_text(taker):
+    taken = taker(array.array("u", "lend"))
+    assert taken.dtype == sized(UCS4, 4, NATIVE)
+    assert taken.tobytes().decode(f"utf-32-{'le' if NATIVE == '<' else 'be'}") == "lend"
+
+
+TYPESTRS = {
+    "|S5": sized(BYTES, 5),
+    "<U2": sized(UCS4, 8, "<"),
+    ">U2": sized(UCS4, 8, ">"),
+    "U1": sized(UCS4, 4, NATIVE),
+    "|V6": sized(OPAQUE, 6),
+    "=f4": (2, NATIVE, 0, 32, 1, 4, 1),
+    ">M8[ms]": (129, ">", 8, 64, 1, 8, 1),
+    "<m8[7D]": (130, "<", 4, 64, 1, 8, 7),
+    "<i16": (0, "<", 0, 128, 1, 16, 1),
+}
+
+
+@pytest.mark.parametrize("typestr", TYPESTRS)
+def test_a_typestr_is_read(taker, typestr):
+    assert taker(ArrayInterface(bytes(64), (2,), typestr)).dtype == TYPESTRS[typestr]
+
+
+UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
+
+
+@pytest.mark.parametrize(("unit", "number"), list(zip(UNITS, range(1, 14), strict=True)))
+def test_every_unit_has_its_number(taker, unit, number):
+    taken = taker(ArrayInterface(bytes(8), (1,), f"<M8[3{unit}]"))
+    assert (taken.unit, taken.multiplier) == (number, 3)
+
+
+DESCRS = {
+    "fields": ([("a", "<i4"), ("b", "<f4")], RECORD),
+    "padding": ([("a", "<i4"), ("", "|V4")], RECORD),
+    "a title": ([(("title", "a"), "<i4"), ("b", "|S4")], RECORD),
+    "a subarray": ([("a", "<i2", (2, 2))], RECORD),
+    "an extent alone": ([("a", "<i2", 4)], RECORD),
+    "records within": ([("a", [("b", "<i4"), ("c", "|u1", (4,))])], RECORD),
+    "text within": ([("a", "<U2")], RECORD),
+    "a date within": ([("a", "<M8[ns]")], RECORD),
+    "bytes alone": ([("", "|V8")], OPAQUE),
+    "none": (None, OPAQUE),
+}
+
+
+@pytest.mark.parametrize("name", DESCRS)
+def test_a_descr_tells_records_from_bytes(taker, name):
+    descr, code = DESCRS[name]
+    assert taker(ArrayInterface(bytes(64), (2,), "|V8", descr=descr)).dtype == sized(code, 8)
+
+
+class Named(ArrayInterface):
+    """An array interface of plain bytes, and a dtype with a name."""
+
+    class dtype:
+        name = "bfloat16"
+
+
+NAMES = ["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2"]
+NAMES += ["float8_e5m2fnuz", "float8_e8m0fnu"]
+
+
+@pytest.mark.parametrize(("name", "code"), list(zip(NAMES, range(7, 15), strict=True)))
+def test_an_eight_bit_float_is_told_by_its_name(taker, monkeypatch, name, code):
+    monkeypatch.setattr(Named.dtype, "name", name)
+    assert taker(Named(bytes(8), (2,), "|V1")).dtype == (code, "|", 0, 8, 1, 1, 1)
+
+
+def test_a_bfloat_is_told_by_its_name(taker):
+    assert taker(Named(bytes(8), (2,), "<V2")).dtype == (4, NATIVE, 0, 16, 1, 2, 1)
+
+
+@pytest.mark.parametrize(("name", "typestr"), [("int4", "|V1"), ("bfloat16", "|V4"), ("float8_e5m2", "|V2")])
+def test_a_name_that_c_has_no_word_for_is_refused(taker, monkeypatch, name, typestr):
+    monkeypatch.setattr(Named.dtype, "name", name)
+    with pytest.raises(BufferError, match=name):
+        taker(Named(bytes(8), (2,), typestr))
+
+
+@pytest.mark.parametrize("name", ["void64", "record64"])
+def test_names_of_bytes_are_no_obstacle(taker, monkeypatch, name):
+    monkeypatch.setattr(Named.dtype, "name", name)
+    assert taker(Named(bytes(16), (2,), "|V8")).dtype == sized(OPAQUE, 8)
+
+
+@pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
+@pytest.mark.parametrize("code", range(7, 15))
+def test_an_eight_bit_float_comes_through_dlpack(taker, kind, code):
+    taken = taker(kind(bytes(8), (2, 4), dtype=(code, 8, 1)))
+    assert (taken.dtype, taken.nbytes) == ((code, "|", 0, 8, 1, 1, 1), 8)
+
+
+@pytest.mark.parametrize("dtype", [(15, 6, 1), (16, 6, 1), (17, 4, 1), (7, 6, 1), (14, 16, 1), (18, 8, 1), (1, 4, 2)])
+def test_what_shares_a_byte_or_is_unknown_is_refused(taker, dtype):
+    producer = CountingDLPack(bytes(8), (2,), dtype=dtype, keep=True)
+    with pytest.raises(BufferError, match=f"code {dtype[0]}, bits {dtype[1]}"):
+        taker(producer)
+    assert producer.names == ["dltensor_versioned"]
+
+
+ALIGNED = [("B", 1, 1, True), ("5s", 5, 1, True), ("w", 4, 2, False), ("w", 4, 4, True), ("d", 8, 4, False)]
+ALIGNED += [("Zf", 8, 4, True), ("Zf", 8, 2, False), ("T{i:a:}", 4, 1, True), ("g", 16, 8, False), ("7x", 7, 1, True)]
+
+
+@pytest.mark.parametrize(("text", "itemsize", "offset", "expected"), ALIGNED)
+def test_alignment_is_that_of_what_is_loaded(taker, text, itemsize, offset, expected):
+    taken = taker(CountingBuffer(bytes(64), format=text, itemsize=itemsize, shape=(2,), offset=offset))
+    assert taken.aligned is expected
+
+
+def test_lanes_multiply_the_size_and_not_the_alignment(taker):
+    taken = taker(CountingDLPack(bytes(64), (2,), dtype=(2, 32, 4), byte_offset=4))
+    assert (taken.lanes, taken.bits, taken.itemsize, taken.nbytes) == (4, 32, 16, 32)
+    assert taken.aligned

@@ -1,0 +1,175 @@
+/* A consumer in C99 within the Limited API (or C++11: the same text), which knows of lend what lend.h says. */
+#ifndef FULL_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include "lend.h"
+#include "pythread.h"
+
+static PyObject *describe(const lend_view *v) {
+    PyObject *shape = PyTuple_New(v->ndim), *strides = PyTuple_New(v->ndim);
+    int32_t i;
+    for (i = 0; i < v->ndim; i++) {
+        PyTuple_SetItem(shape, i, PyLong_FromLongLong(lend_shape(v)[i]));
+        PyTuple_SetItem(strides, i, PyLong_FromLongLong(lend_strides(v)[i]));
+    }
+    return Py_BuildValue("{s:K,s:K,s:N,s:N,s:(ii),s:(iiiiiII),s:I,s:K,s:i}", "address",
+                         (unsigned long long)(uintptr_t)lend_data(v), "nbytes", (unsigned long long)v->nbytes, "shape",
+                         shape, "strides", strides, "device", v->device_type, v->device_id, "dtype", v->dtype.code,
+                         v->dtype.order, v->dtype.unit, v->dtype.bits, v->dtype.lanes, v->dtype.itemsize,
+                         v->dtype.multiplier, "flags", v->flags, "offset", (unsigned long long)v->byte_offset, "held",
+                         v->lease != NULL);
+}
+
+/* request from (flags, code, order, bits, ndim, align, device_type) */
+static int read_request(PyObject *args, PyObject **object, lend_request *r) {
+    int code = LEND_ANY_TYPE, order = '|', bits = 0, ndim = -1, device = 0;
+    unsigned int flags = 0, align = 0;
+    if (!PyArg_ParseTuple(args, "O|IiiiiIi", object, &flags, &code, &order, &bits, &ndim, &align, &device)) return -1;
+    r->flags = flags;
+    if (code != LEND_ANY_TYPE) {
+        r->dtype = lend_native(code, bits);
+        r->dtype.order = (uint8_t)order;
+    }
+    r->ndim = ndim;
+    r->align = align;
+    r->device_type = device;
+    return 0;
+}
+
+static PyObject *acquired(PyObject *module, PyObject *args) {
+    lend_request r = LEND_REQUEST_INIT;
+    lend_view v = LEND_VIEW_INIT;
+    PyObject *object, *made;
+    if (read_request(args, &object, &r) < 0 || lend_acquire(object, &r, &v) < 0) return NULL;
+    made = describe(&v);
+    lend_release(&v);
+    lend_release(&v);
+    return made;
+}
+
+static PyObject *borrowed(PyObject *module, PyObject *args) {
+    lend_request r = LEND_REQUEST_INIT;
+    lend_view v = LEND_VIEW_INIT;
+    PyObject *object, *made;
+    if (read_request(args, &object, &r) < 0 || lend_borrow(object, &r, &v) < 0) return NULL;
+    made = describe(&v);
+    lend_release(&v);
+    return made;
+}
+
+/* the bytes of one-dimensional host memory, read through what was acquired */
+static PyObject *bytes_of(PyObject *module, PyObject *object) {
+    lend_request r = LEND_REQUEST_INIT;
+    lend_view v = LEND_VIEW_INIT;
+    PyObject *made;
+    r.flags = LEND_C_ORDER | LEND_COPY_IF_NEEDED;
+    r.device_type = 1;
+    if (lend_acquire(object, &r, &v) < 0) return NULL;
+    made = PyBytes_FromStringAndSize((const char *)lend_data(&v), (Py_ssize_t)v.nbytes);
+    lend_release(&v);
+    return made;
+}
+
+static lend_view kept = LEND_VIEW_INIT;
+
+static PyObject *keep(PyObject *module, PyObject *object) {
+    lend_view v = LEND_VIEW_INIT;
+    if (lend_acquire(object, NULL, &v) < 0) return NULL;
+    memcpy(&kept, &v, sizeof(v)); /* a view may be moved */
+    return describe(&kept);
+}
+
+static void release_kept(void *done) {
+    lend_release(&kept);
+    PyThread_release_lock((PyThread_type_lock)done);
+}
+
+static PyObject *drop(PyObject *module, PyObject *elsewhere) {
+    if (PyObject_IsTrue(elsewhere)) {
+        PyThread_type_lock done = PyThread_allocate_lock();
+        PyThread_acquire_lock(done, 1);
+        PyThread_start_new_thread(release_kept, done); /* has no GIL */
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(done, 1);
+        Py_END_ALLOW_THREADS
+        PyThread_release_lock(done);
+        PyThread_free_lock(done);
+    } else {
+        Py_BEGIN_ALLOW_THREADS
+        lend_release(&kept);
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+/* producer side: a table of 3 x 4 int16, or something wrong */
+static int16_t table[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+static int released = 0;
+static void count_release(void *context) { *(int *)context += 1; }
+
+static PyObject *wrapped(PyObject *module, PyObject *args) {
+    lend_view said = LEND_VIEW_INIT;
+    PyObject *owner;
+    const char *wrong;
+    int callback;
+    if (!PyArg_ParseTuple(args, "Opz", &owner, &callback, &wrong)) return NULL;
+    said.data = table;
+    said.dtype = lend_native(LEND_INT, 16);
+    said.device_type = 1;
+    said.ndim = 2;
+    said.dims[0] = 3;
+    said.dims[1] = 4;
+    said.flags = LEND_C_CONTIGUOUS | LEND_READONLY;
+    if (wrong != NULL) {
+        switch (wrong[0]) {
+        case 'n': said.ndim = 65; break;
+        case 'f': said.ndim = 9; break;
+        case 'd': said.data = NULL; break;
+        case 't': said.dtype.bits = 17; break;
+        case 'u': said.dtype.code = 200; break;
+        case 'e': said.dims[0] = -1; break;
+        case 'l': said.dims[0] = INT64_MAX; break;
+        case 'v': said.device_type = 0; break;
+        case 'h': said.flags |= LEND_OPAQUE_HANDLE; break;
+        case 'a': said.abi = 7 << 16; break;
+        case 's': said.struct_size = 8; break;
+        }
+    }
+    return lend_wrap(&said, owner == Py_None ? NULL : owner, callback ? count_release : NULL, &released);
+}
+
+static PyObject *releases(PyObject *module, PyObject *none) { return PyLong_FromLong(released); }
+
+static PyObject *accessible(PyObject *module, PyObject *object) {
+    lend_view v = LEND_VIEW_INIT;
+    int answer;
+    if (lend_acquire(object, NULL, &v) < 0) return NULL;
+    answer = lend_host_access(&v);
+    lend_release(&v);
+    if (answer < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *uninitialised(PyObject *module, PyObject *object) {
+    lend_view v;
+    memset(&v, 0, sizeof(v));
+    if (lend_acquire(object, NULL, &v) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"acquired", acquired, METH_VARARGS, NULL},
+                                {"borrowed", borrowed, METH_VARARGS, NULL},
+                                {"bytes_of", bytes_of, METH_O, NULL},
+                                {"keep", keep, METH_O, NULL},
+                                {"drop", drop, METH_O, NULL},
+                                {"wrapped", wrapped, METH_VARARGS, NULL},
+                                {"releases", releases, METH_NOARGS, NULL},
+                                {"accessible", accessible, METH_O, NULL},
+                                {"uninitialised", uninitialised, METH_O, NULL},
+                                {NULL, NULL, 0, NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "consumer", NULL, -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_consumer(void) {
+    if (lend_import() < 0) return NULL;
+    return PyModule_Create(&definition);
+}

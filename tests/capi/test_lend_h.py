@@ -1,0 +1,306 @@
+"""lend.h: what a program in C or C++ gets of any object, gives back on any thread, and lends itself."""
+
+import array
+import gc
+import sys
+import weakref
+
+import pytest
+
+import lend
+from lend.errors import (
+    CopyRequired,
+    LeaseLost,
+    LendError,
+    MalformedDescriptor,
+    NotHostAccessible,
+    NotLendable,
+    ReadOnlyMemory,
+    UnsupportedLayout,
+    UnsupportedType,
+)
+from support.counting import CountingBuffer, CountingDLPack, CountingExchange
+
+READONLY, C, F, ALIGNED, EXCLUSIVE = 1, 2, 4, 8, 16
+WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 1, 2, 4, 8, 16, 32
+ANY_TYPE = 255
+HERE = "<" if sys.byteorder == "little" else ">"
+THERE = "><"[HERE == ">"]
+FLOATS = array.array("d", range(24))
+BASE = lend.view(FLOATS).reshape(4, 6)
+
+
+class Thing:
+    """Keeps nothing, and can be watched."""
+
+
+OBJECTS = {
+    "an array": FLOATS,
+    "bytes": b"abcd",
+    "bytearray": bytearray(b"abcd"),
+    "a memoryview": memoryview(FLOATS)[::-2],
+    "a view": BASE,
+    "a transposed view": BASE.T,
+    "a view with gaps": BASE[::2, 1:5:3],
+    "an empty view": BASE[:0],
+    "a view of no dimension": BASE[2, 3],
+    "a view of twelve dimensions": lend.view(bytes(4096)).reshape((2,) * 12),
+    "a buffer": lend.buffer(b"abcdef"),
+    "a counting buffer": CountingBuffer(bytes(16), format="f", itemsize=4),
+    "a tensor": CountingDLPack(bytes(16), (4,)),
+    "a tensor by the exchange table": CountingExchange(bytes(16), (4,)),
+    "unaligned": lend.view(bytes(9))[1:].reinterpret("float64"),
+    "swapped": lend.view(bytes(8)).reinterpret(f"{THERE}int32"),
+    "dates": lend.view(bytes(8)).reinterpret("datetime64[25s]"),
+    "opaque": lend.view(bytes(14)).reinterpret("opaque[7]"),
+    "bfloat16": lend.view(bytes(14)).reinterpret("bfloat16"),
+    "128 bits": lend.view(bytes(32)).reinterpret("uint128"),
+    "complex": lend.view(bytes(32)).reinterpret("complex64"),
+    "bool": lend.view(bytes(2)).reinterpret("bool"),
+}
+EACH = pytest.mark.parametrize("obj", OBJECTS.values(), ids=OBJECTS)
+WAYS = pytest.mark.parametrize("way", ["acquired", "borrowed"])
+
+CODES = {"opaque": 128, "bool": 6, "int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "datetime": 129}
+UNITS = ["generic", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
+
+
+@EACH
+@WAYS
+def test_every_field_is_what_the_view_says(consumer, obj, way):
+    view = lend.view(obj)
+    said = getattr(consumer, way)(obj)
+    dtype = view.dtype
+    order = ord({None: "|", "little": "<", "big": ">"}[dtype.byteorder])
+    unit = UNITS.index(dtype.unit) if dtype.unit else 0
+    bits = 0 if dtype.kind == "opaque" else dtype.bits
+    flags = (
+        READONLY * view.readonly | C * view.c_contiguous | F * view.f_contiguous | ALIGNED * view.aligned
+        | EXCLUSIVE * view.exclusive
+    )  # fmt: skip
+    assert (said["shape"], said["strides"], said["nbytes"]) == (view.shape, view.strides, view.nbytes)
+    assert said["dtype"] == (CODES[dtype.kind], order, unit, bits, 1, dtype.itemsize, dtype.multiplier or 1)
+    assert (said["flags"], said["device"], said["offset"]) == (flags, (1, 0), 0)
+    assert said["address"] == view.ptr or not view.size
+
+
+@EACH
+@WAYS
+def test_a_refused_object_is_refused_with_the_words_of_view(consumer, obj, way):
+    for wrong in ([1, 2], "text", 3, None):
+        with pytest.raises(NotLendable) as caught:
+            getattr(consumer, way)(wrong)
+        with pytest.raises(NotLendable) as expected:
+            lend.view(wrong)
+        assert str(caught.value) == str(expected.value)
+
+
+REQUESTS = {
+    "read-only memory to write to": (b"abcd", (WRITABLE,), ReadOnlyMemory),
+    "another order": (BASE.T, (C_ORDER,), CopyRequired),
+    "columns": (BASE, (F_ORDER,), CopyRequired),
+    "another number of dimensions": (BASE, (0, ANY_TYPE, ord("|"), 0, 1), UnsupportedLayout),
+    "another dtype": (BASE, (0, 2, ord(HERE), 32), UnsupportedType),
+    "another byte order": (BASE, (0, 2, ord(THERE), 64), CopyRequired),
+    "a dtype that is none": (BASE, (0, 2, ord(HERE), 17), ValueError),
+    "an alignment": (lend.view(bytes(65))[1:], (0, ANY_TYPE, 0, 0, -1, 64), CopyRequired),
+    "aligned elements": (OBJECTS["unaligned"], (NEED_ALIGNED,), CopyRequired),
+    "another device": (BASE, (0, ANY_TYPE, 0, 0, -1, 0, 2), NotHostAccessible),
+}
+REQUESTED = pytest.mark.parametrize(("obj", "request_", "error"), REQUESTS.values(), ids=REQUESTS)
+
+
+@REQUESTED
+@WAYS
+def test_what_does_not_lie_as_requested_is_refused(consumer, obj, request_, error, way):
+    with pytest.raises(error):
+        getattr(consumer, way)(obj, *request_)
+
+
+MET = {name: row for name, row in REQUESTS.items() if row[2] in (CopyRequired, ReadOnlyMemory)}
+
+
+@pytest.mark.parametrize(("obj", "request_", "error"), MET.values(), ids=MET)
+@WAYS
+def test_what_does_not_lie_as_requested_is_copied_when_that_is_allowed(consumer, obj, request_, error, way):
+    flags, *rest = request_
+    with lend.copies() as copies:
+        said = getattr(consumer, way)(obj, flags | COPY_IF_NEEDED, *rest)
+    assert (copies.count, said["flags"] & (READONLY | EXCLUSIVE)) == (1, EXCLUSIVE)
+
+
+@WAYS
+def test_what_lies_as_requested_is_not_copied(consumer, way):
+    request = (C_ORDER | COPY_IF_NEEDED | NEED_ALIGNED | WRITABLE, 2, ord(HERE), 64, 2, 8, 1)
+    with lend.copies() as copies:
+        said = getattr(consumer, way)(BASE, *request)
+    assert (copies.count, said["address"]) == (0, BASE.ptr)
+
+
+@WAYS
+def test_a_copy_is_made_when_it_is_asked_for(consumer, way):
+    with lend.copies() as copies:
+        said = getattr(consumer, way)(BASE, COPY)
+    assert copies.count == 1
+    assert said["address"] != BASE.ptr
+
+
+def test_memory_is_read_row_by_row(consumer):
+    assert consumer.bytes_of(BASE.T) == BASE.T.tobytes()
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["without the GIL", "on a thread without the GIL"])
+@pytest.mark.parametrize("make", [
+    lambda: CountingBuffer(bytes(16), format="f", itemsize=4), lambda: CountingDLPack(bytes(16), (4,)),
+    lambda: CountingExchange(bytes(16), (4,)),
+], ids=["buffer", "dlpack", "exchange"])  # fmt: skip
+def test_a_lease_is_given_back_once_when_it_is_released(consumer, make, elsewhere):
+    producer = make()
+    consumer.keep(producer)
+    assert producer.live == 1
+    consumer.drop(elsewhere)
+    assert producer.audit() == []
+
+
+def test_an_acquired_view_is_counted_as_an_export(consumer):
+    view = lend.view(bytearray(4))
+    consumer.keep(view)
+    assert view.owner.exports == 1
+    consumer.drop(False)
+    assert view.owner.exports == 0
+
+
+def test_an_acquired_view_outlives_its_producer(consumer):
+    memory = array.array("d", [1.0, 2.0])
+    consumer.keep(memory)
+    with pytest.raises(BufferError):
+        memory.append(3.0)
+    consumer.drop(False)
+    memory.append(3.0)
+
+
+@pytest.mark.parametrize("obj", [b"abcd", bytearray(b"abcd"), BASE], ids=["bytes", "bytearray", "view"])
+def test_a_borrowed_view_holds_nothing(consumer, obj):
+    consumer.borrowed(obj)  # the first of a type is remembered
+    assert not consumer.borrowed(obj)["held"]
+
+
+def test_a_borrowed_view_of_memory_that_goes_with_its_buffer_holds_it(consumer):
+    producer = CountingBuffer(bytes(16), format="f", itemsize=4)
+    assert consumer.borrowed(producer)["held"]
+    assert producer.audit() == []
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "bool", "complex64"])
+def test_arrays_and_tensors_are_borrowed_without_an_object(consumer, library, dtype):
+    module = pytest.importorskip(library)
+    made = module.zeros((2, 3), dtype=getattr(module, dtype if (library, dtype) != ("numpy", "bool") else "bool_"))
+    lend.view(made)
+    said = consumer.borrowed(made)
+    assert (said["held"], said["shape"], said["flags"]) == (False, (2, 3), C | ALIGNED)
+
+
+@WAYS
+@pytest.mark.parametrize("spoil", ["requires_grad", "conj", "neg"])
+def test_a_tensor_whose_memory_is_not_its_value_is_refused(consumer, way, spoil):
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(2, dtype=torch.complex64)
+    lend.view(tensor)
+    spoiled = {
+        "requires_grad": lambda: torch.zeros(2, requires_grad=True), "conj": lambda: tensor.conj(),
+        "neg": lambda: tensor.conj().imag,
+    }[spoil]()  # fmt: skip
+    with pytest.raises(LendError):
+        getattr(consumer, way)(spoiled)
+
+
+def test_a_released_view_is_refused(consumer):
+    view = lend.view(b"abcd")
+    view.release()
+    with pytest.raises(LeaseLost):
+        consumer.borrowed(view)
+
+
+def test_a_view_that_was_not_initialised_is_refused(consumer):
+    with pytest.raises(ValueError, match="LEND_VIEW_INIT"):
+        consumer.uninitialised(b"abcd")
+
+
+# -- the producer side ---------------------------------------------------------------------------------------------
+
+
+def test_memory_of_c_is_lent_as_any_other(consumer):
+    view = consumer.wrapped(None, True, None)
+    assert (view.tolist(), view.readonly, str(view.dtype)) == (
+        [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]],
+        True,
+        "int16",
+    )
+    assert memoryview(view).shape == (3, 4)
+
+
+def test_c_is_told_once_when_the_last_holder_has_gone(consumer):
+    before = consumer.releases()
+    view = consumer.wrapped(None, True, None)
+    shown = memoryview(view[1:])
+    view.release()
+    assert consumer.releases() == before
+    shown.release()
+    del shown
+    assert consumer.releases() == before + 1
+
+
+def test_the_owner_lives_as_long_as_what_was_made_of_its_memory(consumer):
+    thing = Thing()
+    watch = weakref.ref(thing)
+    part = consumer.wrapped(thing, False, None)[1]
+    del thing
+    gc.collect()
+    assert watch() is not None
+    del part
+    gc.collect()
+    assert watch() is None
+
+
+def test_the_owner_is_named_as_the_producer(consumer):
+    thing = Thing()
+    assert consumer.wrapped(thing, True, None).owner.producer is thing
+    assert (consumer.wrapped(None, True, None).owner.kind, consumer.wrapped(None, True, None).owner.producer_type) == (
+        "callback", "C",
+    )  # fmt: skip
+
+
+WRONG = {
+    "ndim": "65", "far_dims": "far_dims", "data": "data", "type of 17 bits": "dtype", "unknown code": "dtype",
+    "extent": "dims", "large": "dims", "void device": "device_type", "handle": "flags",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "field"), WRONG.items(), ids=WRONG)
+def test_a_wrong_description_is_refused_naming_the_field_and_not_released(consumer, wrong, field):
+    before = consumer.releases()
+    with pytest.raises(MalformedDescriptor, match=field):
+        consumer.wrapped(None, True, wrong)
+    assert consumer.releases() == before
+
+
+@pytest.mark.parametrize("wrong", ["abi", "size"])
+def test_a_description_of_another_abi_is_refused(consumer, wrong):
+    with pytest.raises(ValueError, match="LEND_VIEW_INIT of ABI 1"):
+        consumer.wrapped(None, True, wrong)
+
+
+def test_memory_that_nobody_keeps_is_not_lent(consumer):
+    with pytest.raises(TypeError, match="an owner, or a release function"):
+        consumer.wrapped(None, False, None)
+
+
+def test_the_host_may_read_host_memory(consumer):
+    assert consumer.accessible(b"abcd") is None
+
+
+def test_the_host_may_not_read_memory_of_a_device(consumer):
+    away = lend.View.from_pointer(4096, (2,), "float32", owner=FLOATS, device="cuda:0")
+    with pytest.raises(NotHostAccessible, match="the host cannot read memory on cuda:0"):
+        consumer.accessible(away)

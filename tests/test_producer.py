@@ -1,0 +1,170 @@
+"""lend.Producer: one method that returns a View, and every protocol follows."""
+
+import array
+import ctypes
+import gc
+import struct
+import weakref
+
+import pytest
+
+import lend
+from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory
+from support import counting
+
+VALUES = [1.0, 2.0, 3.0, 4.0]
+
+
+class Block:
+    """Owns memory, and can be watched."""
+
+    def __init__(self, data):
+        self.memory = ctypes.create_string_buffer(bytes(data), len(data))
+        self.address = ctypes.addressof(self.memory)
+
+
+class Samples(lend.Producer):
+    def __init__(self, dtype="float32", data=struct.pack("4f", *VALUES), readonly=False):
+        self.block = Block(data)
+        self.dtype, self.readonly, self.asked = dtype, readonly, 0
+
+    def lend(self):
+        self.asked += 1
+        size = len(self.block.memory) // lend.DType(self.dtype).itemsize
+        return lend.View.from_pointer(
+            self.block.address, size, self.dtype, owner=self.block, readonly=self.readonly
+        )  # fmt: skip
+
+
+class Wrong(lend.Producer):
+    def lend(self):
+        return b"no view"
+
+
+class Silent(lend.Producer):
+    pass
+
+
+def test_the_buffer_protocol_shows_the_memory():
+    with memoryview(Samples()) as shown:
+        assert (shown.tolist(), shown.format, shown.readonly) == (VALUES, "f", False)
+
+
+def test_what_is_written_through_a_memoryview_is_written():
+    samples = Samples()
+    with memoryview(samples) as shown:
+        shown[0] = 9.0
+    assert lend.view(samples).tolist()[0] == 9.0
+
+
+def test_memory_that_is_read_only_is_so_by_every_protocol():
+    samples = Samples(readonly=True)
+    assert memoryview(samples).readonly
+    assert lend.view(samples).readonly
+    with pytest.raises(ReadOnlyMemory):
+        lend.view(samples, writable=True)
+
+
+def test_a_view_has_the_owner_that_was_named():
+    samples = Samples()
+    assert lend.view(samples).owner.producer is samples.block
+
+
+@pytest.mark.parametrize("take", [lend.view, lend.buffer, lambda x: lend.to(x, "memoryview"), lend.explain])
+def test_lend_asks_once(take):
+    samples = Samples()
+    take(samples)
+    assert samples.asked == 1
+
+
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_a_capsule_holds_the_memory_and_not_the_object(max_version):
+    samples = Samples()
+    gone, block = weakref.ref(samples), weakref.ref(samples.block)
+    tensor = counting.consume(samples.__dlpack__(max_version=max_version))
+    del samples
+    gc.collect()
+    assert gone() is None
+    assert tensor.tobytes() == struct.pack("4f", *VALUES)
+    tensor.delete()
+    gc.collect()
+    assert block() is None
+
+
+def test_the_exchange_table_serves_a_subclass():
+    tensor = counting.exchange_take(Samples())
+    assert tensor.tobytes() == struct.pack("4f", *VALUES)
+
+
+def test_an_export_holds_the_memory_when_the_object_moves_on():
+    samples = Samples()
+    shown = memoryview(samples)
+    samples.block = Block(bytes(16))
+    gc.collect()
+    assert shown.tolist() == VALUES
+    assert memoryview(samples).tolist() == [0.0] * 4
+
+
+def test_an_address_that_was_told_stays_good_when_the_object_moves_on():
+    samples = Samples()
+    block = weakref.ref(samples.block)
+    address = samples.__array_interface__["data"][0]
+    samples.block = Block(bytes(16))
+    gc.collect()
+    assert block() is not None
+    assert ctypes.string_at(address, 16) == struct.pack("4f", *VALUES)
+
+
+def test_numpy_takes_what_the_buffer_protocol_cannot_say():
+    numpy = pytest.importorskip("numpy")
+    dates = Samples("datetime64[D]", struct.pack("2q", 0, 1))
+    assert numpy.asarray(dates).tolist() == numpy.array(["1970-01-01", "1970-01-02"], "M8[D]").tolist()
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax", "pyarrow"])
+def test_libraries_take_it_as_they_take_a_view(library):
+    pytest.importorskip(library)
+    made = lend.to(Samples(), library)
+    assert made.tolist() == VALUES
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_libraries_take_it_by_themselves(library):
+    module = pytest.importorskip(library)
+    assert module.from_dlpack(Samples()).tolist() == VALUES
+
+
+def test_pyarrow_takes_it_by_itself():
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.array(Samples()).to_pylist() == VALUES
+
+
+def test_it_forwards_an_object_that_lends():
+    class Forwards(lend.Producer):
+        def lend(self):
+            return lend.view(self.inner)[1:]
+
+    forwards = Forwards()
+    forwards.inner = array.array("i", [1, 2, 3])
+    assert memoryview(forwards).tolist() == [2, 3]
+    with pytest.raises(BufferError):
+        shown = memoryview(forwards)
+        forwards.inner.append(4)
+    assert shown.tolist() == [2, 3]
+
+
+def test_what_lend_refuses_is_told_by_whom():
+    with pytest.raises(MalformedDescriptor, match=r"lend\(\) of .*Wrong returned bytes, not a lend\.View"):
+        lend.view(Wrong())
+
+
+@pytest.mark.parametrize("use", [memoryview, lambda x: x.__dlpack__(), lambda x: x.__array_interface__])
+def test_a_method_that_returns_no_view_is_refused_by_every_protocol(use):
+    with pytest.raises(TypeError, match=r"Wrong\.lend\(\) returns a lend\.View, not bytes"):
+        use(Wrong())
+
+
+@pytest.mark.parametrize("use", [memoryview, lend.view])
+def test_a_class_without_the_method_says_what_is_missing(use):
+    with pytest.raises((NotImplementedError, LendError), match=r"def lend\(self\)"):
+        use(Silent())
