@@ -269,6 +269,11 @@ cdef View take(object obj, int want, bint gather):
     return made
 
 
+cdef View view_wanted(object obj, int want):
+    """`take` without a copy, for the other compiled files."""
+    return take(obj, want, False)
+
+
 cdef View quiet_view(object obj):
     """A View of obj by the protocol that its type is known for; None when there is none, or it refuses.
 

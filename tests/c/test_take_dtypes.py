@@ -4,6 +4,7 @@ import array
 import ctypes
 
 import pytest
+
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface
 
@@ -131,6 +132,18 @@ NAMES += ["float8_e5m2fnuz", "float8_e8m0fnu"]
 def test_an_eight_bit_float_is_told_by_its_name(taker, monkeypatch, name, code):
     monkeypatch.setattr(Named.dtype, "name", name)
     assert taker(Named(bytes(8), (2,), "|V1")).dtype == (code, "|", 0, 8, 1, 1, 1)
+
+
+@pytest.mark.parametrize("typestr", ["<f1", "f1"])
+def test_a_float_of_one_byte_must_have_a_name(taker, monkeypatch, typestr):
+    """ml_dtypes calls one of them a float."""
+    for name, code in (("float8_e5m2", 12), ("float8_e4m3fn", 10)):
+        monkeypatch.setattr(Named.dtype, "name", name)
+        assert taker(Named(bytes(8), (2,), typestr, descr=[("", typestr)])).code == code
+    for name in ("void8", "float32", None):
+        monkeypatch.setattr(Named.dtype, "name", name)
+        with pytest.raises(BufferError, match=r"dtype"):
+            taker(Named(bytes(8), (2,), typestr))
 
 
 def test_a_bfloat_is_told_by_its_name(taker):

@@ -1,7 +1,8 @@
 """Tensors of torch: as lend.view says them; what is not in their memory is refused, which torch's table would give."""
 
-import lend
 import pytest
+
+import lend
 
 torch = pytest.importorskip("torch")
 
@@ -94,8 +95,8 @@ REFUSED = {
     "a quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint8), "torch.Tensor"),
     "a wide quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint32), "torch.Tensor"),
     "half bytes": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.uint4), "torch.uint4"),
-    "bits": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "torch.bits8"),
-    "wide bits": (lambda: torch.zeros(4, dtype=torch.int16).view(torch.bits16), "bits16"),
+    "bits": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "Bit types"),
+    "wide bits": (lambda: torch.zeros(4, dtype=torch.int16).view(torch.bits16), "Bit types"),
     "a nested one": (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "torch"),
 }
 

@@ -56,8 +56,8 @@ cdef str type_name(object producer)
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
 ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
 
-# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an exception:
-# it must be taken.
+# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an
+# exception: it must be taken.
 ctypedef bint (*PeekFunction)(object obj, Record* record, void* data) noexcept
 
 cdef class Protocol:

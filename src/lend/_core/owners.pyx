@@ -65,7 +65,7 @@ cdef class Owner:
 
     def __repr__(self):
         return (f"<{type(self).__name__}: {self.span} bytes lent by {self.producer_type}, "
-                f"{self.exports} open exports>")
+                f"{self.exports} open export{'' if self.exports == 1 else 's'}>")
 
 
 @cython.final

@@ -1,10 +1,9 @@
 """Spelling 4 of 4: the dtype of lend.h, read and written."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memset
 
 from lend.dtypes.code cimport (
     KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_OPAQUE, KIND_TIMEDELTA,
-    KIND_UINT, ORDER_BIG, UNIT_MASK, Code, code_itemsize, code_swap_size, make_code,
+    KIND_UINT, ORDER_BIG, UNIT_MASK, Code, make_code,
 )
 
 cdef extern from "lend.h" nogil:
@@ -12,6 +11,7 @@ cdef extern from "lend.h" nogil:
         uint8_t code
         uint8_t order
         uint8_t unit
+        uint8_t reserved
         uint16_t bits
         uint16_t lanes
         uint32_t itemsize
@@ -23,8 +23,8 @@ cdef extern from * nogil:
     """
     /* kinds of code.pxd -> codes of lend.h */
     static const uint8_t lend_kind_codes[] = {
-        LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME, LEND_TIMEDELTA,
-        LEND_HANDLE,
+        LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME,
+        LEND_TIMEDELTA, LEND_HANDLE,
     };
     #define LEND_KINDS ((int)sizeof(lend_kind_codes))
     """
@@ -34,18 +34,26 @@ cdef extern from * nogil:
 
 cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
     """Write a code as lend.h has it; every code can be said."""
-    memset(out, 0, sizeof(lend_dtype))
     out.code = KIND_CODES[code.kind]
-    out.order = c"|" if code_swap_size(code) <= 1 else c">" if code.order_unit & ORDER_BIG else c"<"
-    out.unit = code.order_unit & UNIT_MASK
+    out.reserved = 0
     out.bits = code.bits
-    out.itemsize = <uint32_t> code_itemsize(code)
+    out.unit = 0
     out.lanes = 1
     out.multiplier = 1
+    if code.kind == KIND_OPAQUE:
+        out.order = c"|"
+        out.itemsize = code.param
+        return
+    out.order = c">" if code.order_unit & ORDER_BIG else c"<"
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
+        out.unit = code.order_unit & UNIT_MASK
         out.multiplier = code.param
-    elif code.kind != KIND_OPAQUE:
-        out.lanes = <uint16_t> code.param
+        out.itemsize = 8
+        return
+    out.lanes = <uint16_t> code.param
+    out.itemsize = (code.bits >> 3) * code.param
+    if code.bits <= 8:
+        out.order = c"|"
 
 
 cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:

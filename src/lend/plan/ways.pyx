@@ -50,11 +50,13 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
         behind pointers, which are copied.
     target : str, module, class or callable
         "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
-        `numpy.ndarray`; or any callable, which is called with a View (with a Buffer if obj is one). Without a target,
-        and with `device`, a View or Buffer of our own is returned.
+        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin); or any callable, which is called
+        with a View (with a Buffer if obj is one). Without a target, and with `device`, a View or Buffer of our own is
+        returned.
     copy : bool, optional
         None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
-        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused.
+        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused, and so
+        is a class that always makes one (bytes, list). For other callables lend speaks for itself alone.
     device : Device, str or pair, optional
         Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
     nulls : optional

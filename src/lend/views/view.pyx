@@ -304,12 +304,6 @@ cdef class View(Lent):
         """The value of the only element, as a Python object."""
         return derived().item(self)
 
-    def __float__(self):
-        return float(derived().item(self))
-
-    def __int__(self):
-        return int(derived().item(self))
-
     def tolist(self):
         """The values as (nested lists of) Python objects; datetime64 and timedelta64 as the int in their unit."""
         return derived().tolist(self)
