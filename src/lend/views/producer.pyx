@@ -15,8 +15,8 @@ cdef class Producer:
 
     The subclass says once where its memory is. The buffer protocol (on Python 3.11 too), DLPack (capsules and the C
     exchange API), `__array_interface__`, `__array_struct__`, `__array__`, `__arrow_array__` and `__jax_array__` are
-    answered by that View. What a consumer gets holds the View, and with it the owner that you named; the object itself is asked anew
-    each time, so its memory may move between two loans.
+    answered by that View. What a consumer gets holds the View, and with it the owner that you named; the object itself
+    is asked anew each time, so its memory may move between two loans.
 
     Examples
     --------
