@@ -153,8 +153,9 @@ DESCRS = {
     "another size": [("a", "<i4")],
     "no list": 5,
     "no tuples": ["a"],
-    "too many parts": [("a", "<i4", (1,), 5)],
+    "too many parts": [("a", "<i8", (1,), 5)],
     "a negative extent": [("a", "<i4", (-2,))],
+    "two negative extents": [("a", "<i2", (-2, -2))],
     "a huge extent": [("a", "<i4", (2**40,))],
     "an extent past an int": [("a", "<i4", (2**70,))],
     "no typestr": [("a", "8")],
@@ -168,6 +169,14 @@ DESCRS = {
 def test_a_descr_that_cannot_be_is_refused(taker, name):
     with pytest.raises(BufferError, match="descr"):
         taker(ArrayInterface(bytes(64), (2,), "|V8", descr=DESCRS[name]))
+
+
+def test_a_descr_that_goes_too_deep_is_refused(taker):
+    descr = [("a", "<i8")]
+    for _ in range(40):
+        descr = [("a", descr)]
+    with pytest.raises(BufferError, match="descr"):
+        taker(ArrayInterface(bytes(64), (2,), "|V8", descr=descr))
 
 
 def test_a_descr_that_holds_itself_is_refused(taker):
@@ -205,6 +214,11 @@ def test_a_shape_that_cannot_be_is_refused(taker, shape):
     with pytest.raises(BufferError, match="shape"):
         taker(exporter)
     assert exporter.live == 0
+
+
+def test_a_number_of_elements_that_does_not_fit_is_refused_even_without_bytes(taker):
+    with pytest.raises(BufferError, match="shape"):
+        taker(CountingBuffer(b"", format=None, itemsize=0, shape=(2**40, 2**40)))
 
 
 @pytest.mark.parametrize("strides", [(2**62,), (-(2**63),), (2**61,), (-(2**61),)], ids=str)

@@ -76,6 +76,15 @@ def wrapper():
     return Wrapper(torch.zeros(3))
 
 
+def overriding():
+    class Overriding(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented
+
+    return torch.zeros(3).as_subclass(Overriding)
+
+
 def fake():
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -90,6 +99,7 @@ REFUSED = {
     "a negative": (lambda: torch.ones(3, dtype=torch.complex64).conj().imag, "negated.*resolve_neg"),
     "a wrapper": (wrapper, "__torch_dispatch__"),
     "a fake": (fake, "__torch_dispatch__"),
+    "what may be one": (overriding, "__torch_dispatch__"),
     "a sparse one": (lambda: torch.eye(3).to_sparse(), "torch.Tensor"),
     "one without memory": (lambda: torch.empty(3, device="meta"), "torch.Tensor"),
     "a quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint8), "torch.Tensor"),

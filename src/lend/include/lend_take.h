@@ -735,7 +735,7 @@ static inline int lend_take_typestr(const char *text, lend_dtype *out) {
             && ((text = lend_take_digits(text, &multiplier)) == NULL || multiplier == 0 || multiplier > INT32_MAX))
             return 0;
         end = strchr(text, ']');
-        if (end == NULL || end[1] != 0) return 0;
+        if (end == NULL) return 0;
         for (unit = 1; units[unit] != NULL; unit++)
             if (strlen(units[unit]) == (size_t)(end - text) && memcmp(units[unit], text, (size_t)(end - text)) == 0)
                 break;
@@ -901,7 +901,6 @@ static inline void lend_take_align(lend_view *view) {
     const uint64_t at = (view->flags & LEND_OPAQUE_HANDLE) ? view->byte_offset : (uint64_t)(uintptr_t)view->data;
     int64_t need = view->dtype.code == LEND_UCS4 ? 4 : view->dtype.bits / (view->dtype.code == LEND_COMPLEX ? 16 : 8);
     int32_t i;
-    if (need > 16) need = 16;
     if (need > 1 && view->nbytes != 0) {
         if (at % (uint64_t)need != 0) return;
         for (i = 0; i < view->ndim; i++)
