@@ -19,7 +19,6 @@ cdef class BufferOwner(Owner):
 cdef class DLPackOwner(Owner):
     cdef void* managed           # DLManagedTensor or DLManagedTensorVersioned
     cdef bint versioned
-    cdef object nothing          # Cython guards against long chains only classes with an object of their own
 
 cdef class ObjectOwner(Owner):
     cdef object beside           # what lives along with it: the capsule of __array_struct__
@@ -28,7 +27,6 @@ cdef class MemoryOwner(Owner):
     cdef void* block
 
 cdef class CallbackOwner(Owner):
-    cdef object nothing          # as above
     cdef void (*give_back)(void* context) noexcept
     cdef void* context
 

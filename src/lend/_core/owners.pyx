@@ -13,6 +13,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from lend._core.checked cimport atomic_get, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport Record, span_of
+from lend._core.unwinding cimport guard
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
@@ -70,7 +71,6 @@ cdef class Owner:
 
 @cython.final
 @cython.no_gc_clear
-@cython.trashcan(True)
 cdef class BufferOwner(Owner):
     """An open Py_buffer: the exporter may not resize or close while it is held."""
 
@@ -87,7 +87,6 @@ cdef class BufferOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
-@cython.trashcan(True)
 cdef class DLPackOwner(Owner):
     """A DLPack tensor; its deleter is called when the last holder goes."""
 
@@ -100,7 +99,6 @@ cdef class DLPackOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
-@cython.trashcan(True)
 cdef class ObjectOwner(Owner):
     """A reference to the producing object: all that pointer-only protocols ask of their consumers."""
 
@@ -129,7 +127,6 @@ cdef class MemoryOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
-@cython.trashcan(True)
 cdef class CallbackOwner(Owner):
     """Memory of a program in C, which is told by a release callback when the last holder has gone."""
 
@@ -295,3 +292,9 @@ def type_name_of(producer):
     'bytes'
     """
     return type_name(producer)
+
+
+guard(BufferOwner)
+guard(DLPackOwner)
+guard(ObjectOwner)
+guard(CallbackOwner)

@@ -1753,7 +1753,7 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
         job->lease->opened = 1;
         if (buffer->len < 0 || (buffer->len > 0 && buffer->buf == NULL) || !PyBuffer_IsContiguous(buffer, 'A'))
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT, "its data is no contiguous buffer");
-        if (start < 0 || start > buffer->len || start < -job->low || job->high > buffer->len - start)
+        if (start > buffer->len || start < -job->low || job->high > buffer->len - start)
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
                                     "bytes %lld to %lld from offset %lld on are described, and its buffer has %zd "
                                     "(bounds)",

@@ -5,25 +5,14 @@ from cpython.ref cimport PyObject
 
 from lend._core.checked cimport set_buffer_obj
 from lend._core.owners cimport delete_managed
+from lend._core.unwinding cimport Destructor
 from lend._core.record cimport INLINE_LEASE, INLINE_TENSOR, Record, clear_dims
 
 cdef extern from *:
     """
-    /* CPython's own guard against long chains of deallocations: beyond some depth the rest waits for its turn */
-    static void (*lend_unmake)(PyObject *);
-    static void lend_unmake_in_turn(PyObject *self) {
-        Py_TRASHCAN_BEGIN(self, Py_TYPE(self)->tp_dealloc)
-        lend_unmake(self);
-        Py_TRASHCAN_END
-    }
-    static void lend_set_dealloc(PyTypeObject *type, void (*dealloc)(PyObject *), void (*unmake)(PyObject *)) {
-        lend_unmake = unmake;
-        type->tp_dealloc = dealloc;
-    }
+    static void lend_set_dealloc(PyTypeObject *type, destructor dealloc) { type->tp_dealloc = dealloc; }
     """
-    void unmake_in_turn "lend_unmake_in_turn"(PyObject*)
-    void set_dealloc "lend_set_dealloc"(type cls, void (*dealloc)(PyObject*) noexcept,
-                                        void (*unmake)(PyObject*) noexcept)
+    void set_dealloc "lend_set_dealloc"(type cls, Destructor dealloc)
 
 
 cdef extern from "Python.h":

@@ -14,6 +14,7 @@ from lend._core.owners cimport (
     BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, release_lease, settle_lease, settle_tensor,
 )
 from lend._core.shortcuts cimport shorten_method
+from lend._core.unwinding cimport unmake_in_turn
 from lend._core.record cimport (
     ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
     element_count, is_aligned, shape_of, strides_of,
@@ -22,7 +23,7 @@ from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
 from lend.views.making cimport (
-    PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc, unmake_in_turn,
+    PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc,
 )
 
 cdef SpanBuffer make_bytes = NULL
@@ -84,7 +85,7 @@ cdef void deallocate(PyObject* self) noexcept:
     """tp_dealloc. A View of an array over a View of an array ... must not run down the C stack."""
     gc_untrack(self)
     if is_last_holder(<View> self):
-        unmake_in_turn(self)
+        unmake_in_turn(self, unmake)
     else:
         unmake(self)
 
@@ -485,5 +486,5 @@ cdef object dlpack_plain(object obj, object max_version):
     return dlpack.give(owner_of(view), &view.record, view, minor, False)
 
 
-set_dealloc(View, deallocate, unmake)
+set_dealloc(View, deallocate)
 shorten_method(View, View.__dict__["__dlpack__"], dlpack_plain)
