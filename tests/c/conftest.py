@@ -140,7 +140,7 @@ def same():
         assert taken.readonly == view.readonly
         assert (taken.c_contiguous, taken.f_contiguous) == (view.c_contiguous, view.f_contiguous)
         assert taken.aligned == view.aligned
-        assert taken.device[0] == view.device.type
+        assert taken.device == (view.device.type, view.device.id)
         assert (taken.sync, taken.byte_offset, taken.leased) == (0, 0, True)
         held = taken.tobytes()
         if view.dtype.kind == "bool":

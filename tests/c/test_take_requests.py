@@ -190,6 +190,13 @@ def test_a_writable_buffer_is_asked_for_when_it_is_required(taker):
     assert exporter.asked == [0x11D]
 
 
+def test_an_exporter_that_refuses_to_be_written_to_is_believed(taker):
+    exporter = floats(readonly=True, lie={"readonly": 0})
+    with pytest.raises(BufferError, match="writable memory was required"):
+        taker(exporter, flags=WRITABLE)
+    assert exporter.live == 0
+
+
 def test_a_refused_writable_buffer_is_given_back(taker):
     exporter = floats(readonly=True)
     with pytest.raises(BufferError, match="writable memory was required"):

@@ -92,14 +92,15 @@ def fake():
         return torch.zeros(3)
 
 
+FINAL = r"^[^\n]*: it overrides __torch_dispatch__"  # said first: no other door was tried
 REFUSED = {
     "what needs a gradient": (lambda: torch.zeros(3, requires_grad=True), "requires a gradient.*detach"),
     "a parameter": (lambda: torch.nn.Parameter(torch.zeros(3)), "gradient"),
     "a conjugate": (lambda: torch.ones(3, dtype=torch.complex64).conj(), "conjugated.*resolve_conj"),
     "a negative": (lambda: torch.ones(3, dtype=torch.complex64).conj().imag, "negated.*resolve_neg"),
-    "a wrapper": (wrapper, "__torch_dispatch__"),
-    "a fake": (fake, "__torch_dispatch__"),
-    "what may be one": (overriding, "__torch_dispatch__"),
+    "a wrapper": (wrapper, FINAL),
+    "a fake": (fake, FINAL),
+    "what may be one": (overriding, FINAL),
     "a sparse one": (lambda: torch.eye(3).to_sparse(), "torch.Tensor"),
     "one without memory": (lambda: torch.empty(3, device="meta"), "torch.Tensor"),
     "a quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint8), "torch.Tensor"),

@@ -527,11 +527,15 @@ static inline int lend_take_mul(int64_t a, int64_t b, int64_t *out) {
 
 /* An attribute: 1 and a new reference, 0 if there is none, -1 with an exception set. */
 static inline int lend_take_find(PyObject *object, const char *name, PyObject **out) {
+#if PY_VERSION_HEX >= 0x030D0000 && (!defined(Py_LIMITED_API) || Py_LIMITED_API + 0 >= 0x030D0000)
+    return PyObject_GetOptionalAttrString(object, name, out); /* makes no exception first */
+#else
     *out = PyObject_GetAttrString(object, name);
     if (*out != NULL) return 1;
     if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
     PyErr_Clear();
     return 0;
+#endif
 }
 
 /* 1 if the type has the attribute, where the interpreter looks for special methods; -1 with an exception set. */
@@ -1101,7 +1105,7 @@ static inline int lend_take_ask_device(lend_take_job *job) {
         Py_XDECREF(pair);
         return lend_take_raised(job, "__dlpack_device__()");
     }
-    if (read == 0 || type < 1 || type > INT32_MAX) {
+    if (type < 1 || type > INT32_MAX) {
         job->announced = -2;
         found = lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
                                  "__dlpack_device__() answered %.100R, not a pair (device type above 0, id)", pair);
@@ -1167,12 +1171,9 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     result = PyObject_GetBuffer(job->object, buffer,
                                 (job->request->flags & LEND_WRITABLE) ? PyBUF_FULL : PyBUF_FULL_RO);
     if (result < 0 && (job->request->flags & LEND_WRITABLE) && PyErr_ExceptionMatches(PyExc_Exception)) {
-        PyObject *error = lend_take_pending(); /* read-only? then it is said, or copied */
+        PyErr_Clear(); /* read-only? then it is said, or copied */
         readonly = 1;
         result = PyObject_GetBuffer(job->object, buffer, PyBUF_FULL_RO);
-        if (result < 0 && error != NULL && PyErr_ExceptionMatches(PyExc_Exception))
-            PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-        Py_XDECREF(error);
     }
     if (result < 0) return lend_take_raised(job, "PyObject_GetBuffer");
     job->lease->opened = 1; /* from here on every refusal releases it */
