@@ -15,7 +15,11 @@ def expected(source: Path) -> set[str]:
     names = set()
     for path in source.rglob("*"):
         name = path.relative_to(source.parent).as_posix()
-        if path.suffix in {".py", ".pyi"} or path.name in {"py.typed", "lend.h", "lend_take.h"} or name == "lend/__init__.pxd":
+        if (
+            path.suffix in {".py", ".pyi"}
+            or path.name in {"py.typed", "lend.h", "lend_take.h"}
+            or name == "lend/__init__.pxd"
+        ):
             names.add(name)
         elif path.name == "lend.pc.in":
             names.add("lend/pkgconfig/lend.pc")

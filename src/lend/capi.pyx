@@ -82,6 +82,10 @@ cdef extern from "Python.h":
     void PyErr_SetObject(object kind, object value)
     void drop "Py_DecRef"(PyObject*)
 
+cdef enum:
+    KNOWN_REQUEST = 63   # LEND_WRITABLE to LEND_NEED_ALIGNED
+    BOTH_ORDERS = 6      # LEND_C_ORDER | LEND_F_ORDER
+
 # the flags that mean the same in a Record and a lend_view, and have the same bits: LEND_READONLY to LEND_OPAQUE_HANDLE
 cdef enum:
     SHARED_FLAGS = READONLY | C_CONTIGUOUS | F_CONTIGUOUS | EXCLUSIVE | HANDLE
@@ -137,7 +141,9 @@ cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noe
 
 
 cdef inline bint lends(const Record* record, const lend_request* request) noexcept nogil:
-    return request is NULL or (not (request.flags & LEND_WRITABLE and record.flags & READONLY)
+    return request is NULL or (request.struct_size >= sizeof(lend_request) and not request.flags & ~KNOWN_REQUEST
+                               and request.flags & BOTH_ORDERS != BOTH_ORDERS
+                               and not (request.flags & LEND_WRITABLE and record.flags & READONLY)
                                and meets(record, request))
 
 
@@ -165,6 +171,8 @@ cdef int check_abi(const lend_view* view) except -1:
 cdef inline int wanted(const lend_request* request) except -1:
     if request.struct_size < sizeof(lend_request):
         raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
+    if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
+        raise ValueError(f"lend_request.flags {request.flags:#x} are unknown to this lend, or ask for both orders")
     # what may be copied need not be writable as it lies
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
@@ -275,6 +283,7 @@ cdef inline int fill(lend_view* view, const Record* record, object holder) excep
 cdef void release_dims(lend_view* view) noexcept nogil:
     free(view.far_dims)
     view.far_dims = NULL
+    view.ndim = 0
 
 
 cdef void release_view(lend_view* view) noexcept nogil:
@@ -282,6 +291,7 @@ cdef void release_view(lend_view* view) noexcept nogil:
     # a View keeps a pending exception aside itself
     free(view.far_dims)
     view.far_dims = NULL
+    view.ndim = 0
     if not interpreter_gone():
         with gil:
             drop(<PyObject*> view.lease)

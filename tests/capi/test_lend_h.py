@@ -308,3 +308,10 @@ def test_the_host_may_not_read_memory_of_a_device(consumer):
     away = lend.View.from_pointer(4096, (2,), "float32", owner=FLOATS, device="cuda:0")
     with pytest.raises(NotHostAccessible, match="the host cannot read memory on cuda:0"):
         consumer.accessible(away)
+
+
+@WAYS
+@pytest.mark.parametrize("flags", [64, 1 << 31, C_ORDER | F_ORDER, C_ORDER | F_ORDER | COPY_IF_NEEDED])
+def test_a_request_that_this_lend_does_not_know_or_nothing_meets_is_refused(consumer, way, flags):
+    with pytest.raises(ValueError, match="unknown to this lend, or ask for both orders"):
+        getattr(consumer, way)(BASE, flags)

@@ -57,3 +57,8 @@ def test_the_size_of_a_view_counts_the_memory_it_pins_and_not_its_repetitions():
 def test_an_alignment_that_no_address_has_is_refused():
     with pytest.raises(ValueError, match="at multiples of 1073741824 bytes at most"):
         lend.view(b"abc", align=HUGE, copy=True)
+
+
+def test_elements_of_no_bytes_are_counted_all_the_same():
+    with pytest.raises(MalformedDescriptor):
+        lend.View.from_pointer(ADDRESS, (2**40, 2**40), "opaque[0]", owner=BLOCK)

@@ -153,6 +153,7 @@ cdef inline int check_layout(Record* record) noexcept nogil:
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef Py_ssize_t total = record.itemsize
+    cdef Py_ssize_t elements = 1
     cdef Py_ssize_t step = record.itemsize
     cdef Py_ssize_t low = 0
     cdef Py_ssize_t high = record.itemsize
@@ -175,7 +176,8 @@ cdef inline int check_layout(Record* record) noexcept nogil:
                 flags &= ~C_CONTIGUOUS
             if strides[i] == 0:
                 overlap = True
-            if mul_overflows(total, shape[i], &total):
+            # items of no bytes are counted all the same
+            if mul_overflows(total, shape[i], &total) or mul_overflows(elements, shape[i], &elements):
                 return LAYOUT_TOO_LARGE
             if mul_overflows(shape[i] - 1, strides[i], &reach):
                 return LAYOUT_TOO_WIDE

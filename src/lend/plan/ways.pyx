@@ -28,8 +28,8 @@ cdef extern from *:
     #define LEND_WAYS 1   /* the table of ways is read and written under the GIL alone */
     #endif
     /* 1: x.base, a new reference; 0: there is none; -1: an exception is set */
-    static int lend_base_of(PyObject *x, PyObject **base) {
-        *base = PyObject_GetAttrString(x, "base");
+    static int lend_base_of(PyObject *x, PyObject *name, PyObject **base) {
+        *base = PyObject_GetAttr(x, name);
         if (*base != NULL) return 1;
         if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
         PyErr_Clear();
@@ -39,7 +39,7 @@ cdef extern from *:
     """
     const bint HAVE_WAYS "LEND_WAYS"
     bint has_release "lend_has_release"(object exporter)
-    int base_of "lend_base_of"(PyObject* x, PyObject** base)
+    int base_of "lend_base_of"(PyObject* x, object name, PyObject** base)
     PyObject* Py_None
 
 cdef extern from "Python.h":
@@ -125,7 +125,7 @@ cdef Way[REMEMBERED_WAYS] ways
 cdef PyObject* to_plain(object obj, object target) noexcept:
     """`to(x, target)` by a way that is known; NULL without an exception when it must be found first."""
     cdef View view
-    cdef list refused = []
+    cdef list refused = None
     cdef Way* way
     cdef uint64_t dtype
     cdef uint32_t layout
@@ -137,6 +137,7 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
         if view.record.flags & RELEASED or still_there(view) <= 0:
             return NULL
     else:
+        refused = []
         try:
             view = quiet_view(obj, refused)
         except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
@@ -270,13 +271,13 @@ cdef int base_is_there(object producer, const Record* record) noexcept:
     cdef bint inside
     cdef PyObject* base
     cdef PyObject* above
-    cdef int found = base_of(<PyObject*> producer, &base)
+    cdef int found = base_of(<PyObject*> producer, "base", &base)
     if found <= 0:
         return 1 if found == 0 else unknown()    # it is no array of NumPy's
     if base is Py_None:
         drop(base)
         return 1    # it owns its memory
-    found = base_of(base, &above)
+    found = base_of(base, "base", &above)
     if found <= 0 or above is not Py_None:
         drop(base)
         if found > 0:

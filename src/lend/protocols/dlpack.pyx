@@ -317,8 +317,14 @@ cdef object give(Owner owner, Record* record, object shown, int minor, bint copi
 cdef inline long clipped(object number) except? -2:
     """An integer; one that does not fit is as good as the largest, or the smallest."""
     cdef int over = 0
-    cdef long fits = PyLong_AsLongAndOverflow(number if type(number) is int else operator_index(number), &over)
-    return LONG_MAX if over > 0 else -1 if over < 0 else fits
+    cdef long fits
+    if type(number) is int:
+        fits = PyLong_AsLongAndOverflow(number, &over)
+    else:
+        fits = PyLong_AsLongAndOverflow(operator_index(number), &over)
+    if over:
+        return LONG_MAX if over > 0 else -1
+    return fits
 
 
 cdef int minor_of(object max_version) except -2:
@@ -328,13 +334,14 @@ cdef int minor_of(object max_version) except -2:
     if max_version is None:
         return -1
     if type(max_version) is tuple and len(<tuple> max_version) == 2:
-        first, second = (<tuple> max_version)[0], (<tuple> max_version)[1]
+        major = clipped((<tuple> max_version)[0])
+        minor = clipped((<tuple> max_version)[1])
     else:
         try:
             first, second = max_version
         except (TypeError, ValueError):
             raise TypeError(f"max_version is a pair (major, minor), not {max_version!r:.60}") from None
-    major, minor = clipped(first), clipped(second)
+        major, minor = clipped(first), clipped(second)
     if major < 0 or minor < 0:
         raise ValueError(f"max_version is a pair (major, minor), not {max_version!r}")
     if major < DLPACK_MAJOR_VERSION:
