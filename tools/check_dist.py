@@ -7,7 +7,10 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LARGEST_INSTALL = 1_500_000  # bytes
+# bytes; to be 1_500_000 again: the way in from C came with two headers and two modules, and Cython's utility code, which
+# stands in each module, can be shared
+LARGEST_INSTALL = 1_760_000
+PUBLIC = {"py.typed", "lend.h", "lend_take.h", "__init__.pxd"}
 
 
 def expected(source: Path) -> set[str]:
