@@ -38,3 +38,11 @@ def test_a_dtype_of_another_size_is_not_told_to_be_reinterpreted():
     with pytest.raises(UnsupportedType) as told:
         lend.view(array.array("f", [1.0]), dtype="float64")
     assert "reinterpret" not in told.value.remedy
+
+
+@pytest.mark.parametrize("held", ["<i4", ">i4", "<f8", ">f8", "<c8", ">c8", "<M8[s]", ">M8[s]"])
+@pytest.mark.parametrize("wanted", ["<", ">"])
+def test_a_copy_in_a_byte_order_has_the_same_values_and_that_order(held, wanted):
+    source = lend.view(bytes(range(32))).reinterpret(held)
+    made = lend.view(source, dtype=wanted + held[1:], copy=True)
+    assert (made.dtype, made.tolist()) == (lend.DType(wanted + held[1:]), source.tolist())

@@ -110,5 +110,6 @@ cdef inline bint code_is_swapped(Code code) noexcept nogil:
     return (code.order_unit & ORDER_BIG) != NATIVE_ORDER and code_swap_size(code) > 1
 
 
-cdef inline Code code_in_native_order(Code code) noexcept nogil:
-    return make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | NATIVE_ORDER)
+cdef inline Code code_in_other_order(Code code) noexcept nogil:
+    """The same type with its bytes the other way round."""
+    return make_code(code.kind, code.bits, code.param, code.order_unit ^ ORDER_BIG)

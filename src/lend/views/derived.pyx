@@ -7,7 +7,7 @@ from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
     element_count, on_host, row_major, set_ndim, shape_of, strides_of,
 )
-from lend.dtypes.code cimport Code, code_in_native_order, code_is_swapped, code_itemsize
+from lend.dtypes.code cimport Code, code_in_other_order, code_is_swapped, code_itemsize
 from lend.dtypes.dtype cimport code_of, dtype_from_code
 from lend.protocols cimport array_interface, dlpack
 from lend.views.checks cimport alive, readable
@@ -162,7 +162,7 @@ def tobytes(View view, order):
 
 
 def copied(View view, order, bint swap, str why, alignment=64):
-    """A contiguous copy in memory of lend's own, counted; `swap` brings it to native byte order."""
+    """A contiguous copy in memory of lend's own, counted; `swap` turns its byte order round."""
     if alignment > LARGEST_PAGE:
         raise ValueError(f"memory is made at multiples of {LARGEST_PAGE} bytes at most, and align is {alignment}")
     return fresh_copy(view, checked_order(order), swap, why, alignment)
@@ -191,7 +191,7 @@ cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t ali
         row_major(&made.record)
     check_layout(&made.record)
     if swap:
-        made.record.dtype = code_in_native_order(source.dtype)
+        made.record.dtype = code_in_other_order(source.dtype)
     with nogil:
         gather(memory.address, &source, fortran, swap)
     made.holder = memory
