@@ -21,9 +21,11 @@ from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dty
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport protocol_known, view_wanted
-from lend.views.view cimport View, view_of
+from lend.views.view cimport View, owner_of, view_of
 
 from lend import front
+from lend.doors import is_suboffsets
+from lend.errors import UnsupportedLayout
 from lend.protocols import refusals
 
 cdef extern from "lend.h" nogil:
@@ -81,6 +83,8 @@ cdef extern from "lend.h" nogil:
 cdef extern from "Python.h":
     void PyErr_SetObject(object kind, object value)
     void drop "Py_DecRef"(PyObject*)
+    PyObject* PyErr_Occurred()
+    bint PyErr_ExceptionMatches(PyObject*)
 
 cdef enum:
     KNOWN_REQUEST = 63   # LEND_WRITABLE to LEND_NEED_ALIGNED
@@ -105,11 +109,9 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) no
     try:
         check_abi(view)
         view.release = NULL
-        made = view_wanted(<object> obj, WANT_ANY if request is NULL else wanted(request))
-        if request is not NULL and not meets(&made.record, request):
-            made = by_request(<object> obj, request)
+        made = taken(<object> obj, request)
         # a View of our own, which nobody else knows: it is the lease
-        fill(view, &made.record, made.holder)
+        fill(view, &made.record, owner_of(made) if made.record.flags & HANDLE else None)
         Py_INCREF(made)
         view.lease = <void*> made
         view.release = release_view
@@ -118,24 +120,47 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) no
         return raised(error)
 
 
+cdef View taken(object obj, const lend_request* request):
+    """A View of obj as requested. It is asked once: what does not fit is copied, or refused, from the View."""
+    cdef View made
+    if request is NULL:
+        return view_wanted(obj, WANT_ANY)
+    want = wanted(request)
+    if request.flags & LEND_COPY:
+        return by_request(obj, request)
+    try:
+        made = view_wanted(obj, want)
+    except UnsupportedLayout as refusal:
+        if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
+            raise
+        return by_request(obj, request)     # rows behind pointers are gathered
+    return made if meets(&made.record, request) else by_request(made, request)
+
+
 cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
     """Without a lease where the memory stays as long as obj is held and nothing of Python runs; else as acquire."""
     cdef Record record
     cdef Protocol protocol
     cdef View ours
-    if view.abi >> 16 == LEND_ABI_MAJOR:
+    cdef int wrong
+    if view.abi >> 16 == LEND_ABI_MAJOR and view.struct_size >= sizeof(lend_view):
         if type(<object> obj) is View:
             ours = <View> obj
-            if not ours.record.flags & RELEASED and lends(&ours.record, request):
+            # of a handle only the owner knows where it is
+            if not ours.record.flags & (RELEASED | HANDLE) and lends(&ours.record, request):
                 return lent(view, &ours.record)
         else:
             protocol = protocol_known(<object> obj)
             if protocol is not None and protocol.peek is not NULL:
                 if protocol.peek(<object> obj, &record, protocol.data):
-                    if lends(&record, request):
-                        return lent(view, &record)
+                    if not record.flags & HANDLE and lends(&record, request):
+                        wrong = lent(view, &record)
+                        clear_dims(&record)
+                        return wrong
                     clear_dims(&record)
-                else:
+                elif PyErr_Occurred() is not NULL:
+                    if not PyErr_ExceptionMatches(<PyObject*> Exception):
+                        return -1    # an interrupt
                     PyErr_Clear()
     return acquire(obj, request, view)
 
@@ -243,8 +268,8 @@ cdef object unaligned(View view):
     )
 
 
-cdef inline int fill(lend_view* view, const Record* record, object holder) except -1:
-    """Write a record down as lend.h has it; the holder knows the handle of memory that has no addresses."""
+cdef inline int fill(lend_view* view, const Record* record, object owner) except -1:
+    """Write a record down as lend.h has it; the owner knows the handle of memory that has no addresses."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef int64_t* dims = view.dims
@@ -271,12 +296,12 @@ cdef inline int fill(lend_view* view, const Record* record, object holder) excep
     if is_aligned(record):
         view.flags |= LEND_ALIGNED
     view.sync = NULL
-    if record.flags & HANDLE and isinstance(holder, DLPackOwner):
+    if record.flags & HANDLE and isinstance(owner, DLPackOwner):
         view.byte_offset = <uint64_t> <size_t> record.data
-        if (<DLPackOwner> holder).versioned:
-            view.data = (<DLManagedTensorVersioned*> (<DLPackOwner> holder).managed).dl_tensor.data
+        if (<DLPackOwner> owner).versioned:
+            view.data = (<DLManagedTensorVersioned*> (<DLPackOwner> owner).managed).dl_tensor.data
         else:
-            view.data = (<DLManagedTensor*> (<DLPackOwner> holder).managed).dl_tensor.data
+            view.data = (<DLManagedTensor*> (<DLPackOwner> owner).managed).dl_tensor.data
     return 0
 
 
@@ -364,6 +389,8 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
                     "a dtype (code, order, bits, lanes)")
     if not 0 < said.device_type < 256:
         raise wrong("device_type", said.device_type, "a device type from 1 to 255")
+    if said.device_id < 0 and said.device_type != 1:
+        raise wrong("device_id", said.device_id, "the number of a device, 0 or more")
     record.itemsize = <uint32_t> code_itemsize(record.dtype)
     record.device_type = <unsigned char> said.device_type
     record.device_id = 0 if said.device_type == 1 else said.device_id

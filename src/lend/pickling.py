@@ -32,6 +32,7 @@ def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
     """
     if not lent.device.is_host:
         raise refusals.not_host(lent, None)
+    lent.verify()  # bytes are read for good here: memory that moved away is not
     if isinstance(lent, Buffer):
         return _buffer, (_block(lent, protocol), lent.readonly)
     view = lent

@@ -130,6 +130,7 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'e': said.dims[0] = -1; break;
         case 'l': said.dims[0] = INT64_MAX; break;
         case 'v': said.device_type = 0; break;
+        case 'i': said.device_type = 2; said.device_id = -1; break;
         case 'h': said.flags |= LEND_OPAQUE_HANDLE; break;
         case 'a': said.abi = 7 << 16; break;
         case 's': said.struct_size = 8; break;
@@ -157,7 +158,15 @@ static PyObject *uninitialised(PyObject *module, PyObject *object) {
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"acquired", acquired, METH_VARARGS, NULL},
+static PyObject *small(PyObject *module, PyObject *object) {
+    lend_view v = LEND_VIEW_INIT;
+    v.struct_size = 64;
+    if (lend_borrow(object, NULL, &v) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"small", small, METH_O, NULL},
+                                {"acquired", acquired, METH_VARARGS, NULL},
                                 {"borrowed", borrowed, METH_VARARGS, NULL},
                                 {"bytes_of", bytes_of, METH_O, NULL},
                                 {"keep", keep, METH_O, NULL},

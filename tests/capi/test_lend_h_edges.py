@@ -1,0 +1,121 @@
+"""lend.h where a short way could go wrong: handles, one-shot capsules, small structs, interrupts, many dimensions."""
+
+import sys
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor
+from support.counting import CountingDLPack, CountingExchange
+
+HERE = "<" if sys.byteorder == "little" else ">"
+THERE = "><"[HERE == ">"]
+C_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 2, 8, 16, 32
+OPAQUE_HANDLE = 32
+METAL = (8, 0)
+WAYS = pytest.mark.parametrize("way", ["acquired", "borrowed"])
+PRODUCERS = pytest.mark.parametrize("producer", [CountingDLPack, CountingExchange])
+
+
+@WAYS
+@PRODUCERS
+def test_a_handle_and_its_offset_are_kept_apart(consumer, way, producer):
+    tensor = producer(bytes(64), (4,), device=METAL, data=4096, byte_offset=8)
+    for obj in (tensor, tensor, lend.view(tensor), lend.view(tensor)[1:]):
+        said = getattr(consumer, way)(obj)
+        first = 8 if said["shape"] == (4,) else 12
+        assert (said["address"], said["offset"], said["flags"] & OPAQUE_HANDLE) == (4096, first, OPAQUE_HANDLE)
+
+
+@WAYS
+@pytest.mark.parametrize("flags", [COPY, COPY_IF_NEEDED], ids=["always", "if needed"])
+def test_a_bare_capsule_is_copied_as_any_other(consumer, way, flags):
+    producer = CountingDLPack(bytes(16), (4,))
+    said = getattr(consumer, way)(producer.capsule(True), flags, 2, ord(THERE), 32)
+    assert said["shape"] == (4,)
+    assert producer.audit() == []
+
+
+@WAYS
+def test_a_capsule_that_does_not_fit_is_given_back_once(consumer, way):
+    producer = CountingDLPack(bytes(16), (4,))
+    with pytest.raises(CopyRequired):
+        getattr(consumer, way)(producer.capsule(True), 0, 2, ord(THERE), 32)
+    assert producer.audit() == []
+
+
+@WAYS
+def test_a_producer_is_asked_once_also_when_it_must_be_copied(consumer, way):
+    producer = CountingDLPack(bytes(16), (4,))
+    lend.view(producer)
+    producer.asked.clear()
+    getattr(consumer, way)(producer, COPY_IF_NEEDED, 2, ord(THERE), 32)
+    assert len(producer.asked) == 1
+
+
+@WAYS
+@pytest.mark.parametrize("flags", [COPY, COPY_IF_NEEDED | C_ORDER])
+def test_rows_behind_pointers_are_gathered_when_a_copy_is_allowed(consumer, way, flags):
+    testbuffer = pytest.importorskip("_testbuffer")
+    rows = testbuffer.ndarray([1, 2, 3, 4, 5, 6], shape=[2, 3], format="i", flags=testbuffer.ND_PIL)
+    with lend.copies() as copies:
+        said = getattr(consumer, way)(rows, flags)
+    assert (said["shape"], copies.count) == ((2, 3), 1)
+
+
+def test_a_struct_that_is_too_small_is_not_written_to(consumer):
+    lend.view(b"abcd")
+    with pytest.raises(ValueError, match="struct_size 64"):
+        consumer.small(b"abcd")
+
+
+def test_an_interrupt_while_a_tensor_is_looked_at_passes(consumer):
+    torch = pytest.importorskip("torch")
+
+    class Interrupted(torch.Tensor):
+        armed = False
+
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if cls.armed:
+                cls.armed = False
+                raise KeyboardInterrupt("mine")
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    tensor = torch.zeros(3).as_subclass(Interrupted)
+    lend.view(tensor)
+    Interrupted.armed = True
+    try:
+        consumer.borrowed(tensor)
+    except KeyboardInterrupt as error:
+        assert str(error) == "mine"
+    else:
+        assert Interrupted.armed  # torch did not ask the subclass: nothing was there to be lost
+
+
+def test_borrowing_many_dimensions_leaves_nothing_behind(consumer):
+    numpy = pytest.importorskip("numpy")
+    resource = pytest.importorskip("resource")
+    deep = numpy.zeros((1,) * 32)
+    consumer.borrowed(deep)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(60_000):
+        consumer.borrowed(deep)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 8_000  # KiB; 30 MB if the dimensions stayed
+
+
+def test_a_device_of_a_negative_number_is_refused(consumer):
+    with pytest.raises(MalformedDescriptor, match="device_id"):
+        consumer.wrapped(None, True, "i")
+
+
+def test_memory_that_moved_away_is_not_pickled():
+    numpy = pytest.importorskip("numpy")
+    import pickle
+
+    memory = numpy.zeros(1_000_000)
+    view = lend.view(memory)
+    memory.resize(10, refcheck=False)
+    with pytest.raises(LeaseLost):
+        pickle.dumps(view, 5)
