@@ -33,6 +33,9 @@ from lend.dtypes.code cimport (
 )
 from lend.dtypes.dtype cimport code_of
 from lend.dtypes.typestr cimport TYPESTR_KINDS, code_from_typestr, typestr_size_fits, write_typestr
+from lend.protocols.array_struct cimport (
+    STRUCT_ALIGNED, STRUCT_C, STRUCT_F, STRUCT_NOTSWAPPED, STRUCT_WRITEABLE, ArrayStruct,
+)
 from lend.protocols.integers cimport int_as_address, int_as_size, read_address, read_size, tuple_of
 
 ARRAY_INTERFACE = taken_by(Protocol(
@@ -51,25 +54,6 @@ cdef extern from "Python.h":
     PyObject* new_capsule "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept)
     void* dying_pointer "PyCapsule_GetPointer"(PyObject*, const char*)
     void* dying_context "PyCapsule_GetContext"(PyObject*)
-
-# the struct as NumPy lays it out, 56 bytes on 64-bit machines
-ctypedef struct ArrayStruct:
-    int two
-    int nd
-    char typekind
-    int itemsize
-    int flags
-    Py_ssize_t* shape
-    Py_ssize_t* strides
-    void* data
-    PyObject* descr
-
-cdef enum:
-    STRUCT_C = 0x1
-    STRUCT_F = 0x2
-    STRUCT_ALIGNED = 0x100
-    STRUCT_NOTSWAPPED = 0x200
-    STRUCT_WRITEABLE = 0x400
 
 
 # -- import of the dict --------------------------------------------------------------------------------------------
@@ -483,15 +467,15 @@ cdef void drop_struct(PyObject* capsule) noexcept:
     PyErr_Restore(kind, value, trace)
 
 
-# -- refusals, off the fast path: the wording lives in refusals.py ---------------------------------------------------
+# -- refusals, off the fast path: the wording lives in interface_refusals.py -----------------------------------------
 
 cdef int refuse(str how, object obj, Protocol protocol, tuple facts=()) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     raise getattr(refusals, how)(obj, protocol, *facts)
 
 
 cdef int refuse_producer(object obj, Protocol protocol, object error) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     if isinstance(error, (MemoryError, RecursionError)):
         raise error
     raise refusals.producer_failed(obj, protocol, error) from error

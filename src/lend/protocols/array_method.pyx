@@ -103,17 +103,17 @@ cdef bint no_frame_below(object error):
 
 
 cdef int refuse(str how, object obj, tuple facts=()) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     raise getattr(refusals, how)(obj, ARRAY_METHOD, *facts)
 
 
 cdef int refuse_signature(object obj, object error) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     raise refusals.no_copy_word(obj, ARRAY_METHOD, error) from error
 
 
 cdef int refuse_producer(object obj, object error) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     if isinstance(error, (MemoryError, RecursionError)):
         raise error
     raise refusals.producer_failed(obj, ARRAY_METHOD, error) from error

@@ -9,11 +9,7 @@ https://data-apis.org/array-api/latest/API_specification/generated/array_api.arr
 cimport cython
 from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.pycapsule cimport (
-    PyCapsule_CheckExact,
-    PyCapsule_GetName,
-    PyCapsule_GetPointer,
-    PyCapsule_IsValid,
-    PyCapsule_SetName,
+    PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_SetName,
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
@@ -22,40 +18,15 @@ from libc.string cimport strcmp
 
 from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
 from lend._core.dlpack cimport (
-    DLPACK_FLAG_IS_COPIED,
-    DLPACK_FLAG_READ_ONLY,
-    DLPACK_MAJOR_VERSION,
-    DLPACK_MINOR_VERSION,
-    DLDataType,
-    DLDeviceType,
-    DLManagedTensor,
-    DLManagedTensorVersioned,
-    DLPackVersion,
-    DLTensor,
+    DLPACK_FLAG_IS_COPIED, DLPACK_FLAG_READ_ONLY, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLDataType, DLDeviceType,
+    DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 )
 from lend._core.owners cimport (
-    DLPackOwner,
-    Owner,
-    Protocol,
-    delete_managed,
-    remember_span,
-    settle_tensor,
-    taken_by,
+    DLPackOwner, Owner, Protocol, delete_managed, remember_span, settle_tensor, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS,
-    EXCLUSIVE,
-    HANDLE,
-    INLINE_TENSOR,
-    MAX_DIMS,
-    READONLY,
-    UNTOLD,
-    WANT_WRITABLE,
-    Record,
-    clear_dims,
-    element_count,
-    shape_of,
-    strides_of,
+    C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_WRITABLE, Record, clear_dims,
+    element_count, shape_of, strides_of,
 )
 from lend.dtypes.dlpack_type cimport code_to_dlpack
 from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor

@@ -89,12 +89,12 @@ cdef tuple ask_device(object obj):
 
 
 cdef int refuse(str how, object obj, tuple facts=()) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     raise getattr(refusals, how)(obj, POINTERS, *facts)
 
 
 cdef int refuse_producer(object obj, object error) except -1:
-    from lend.protocols import refusals
+    from lend.protocols import interface_refusals as refusals
     if isinstance(error, (MemoryError, RecursionError)):
         raise error
     raise refusals.producer_failed(obj, POINTERS, error) from error

@@ -1,5 +1,6 @@
 """Buffer: untyped bytes with pointer, size, device and owner, the object of dataframe-api issue 39."""
 cimport cython
+from cpython.number cimport PyNumber_Index
 
 from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner, own_object
@@ -11,7 +12,7 @@ from lend.dtypes.code cimport KIND_UINT, Code, code_itemsize, make_code
 from lend.dtypes.dtype cimport code_of, dtype_from_code
 from lend.protocols cimport array_interface, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
-from lend.views.pointers cimport exact_int, fill_from_pointer
+from lend.views.pointers cimport fill_from_pointer
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
 from lend.views.view cimport SpanBuffer, View, blank, set_bytes, track, view_of
 
@@ -82,7 +83,7 @@ cdef class Buffer(Lent):
         cdef Buffer made = Buffer.__new__(Buffer)
         if not hasattr(nbytes, "__index__"):
             raise TypeError(f"nbytes is a number of bytes (int), not {type(nbytes).__name__}")
-        nbytes = exact_int(nbytes)
+        nbytes = PyNumber_Index(nbytes)
         if nbytes < 0:
             from lend.protocols import refusals
             raise refusals.bad_pointer(owner, "nbytes", nbytes, "a number of bytes")
@@ -128,7 +129,7 @@ cdef class Buffer(Lent):
         from lend.protocols import refusals
         if not hasattr(offset, "__index__"):
             raise TypeError(f"offset is a number of bytes (int), not {type(offset).__name__}")
-        offset = exact_int(offset)
+        offset = PyNumber_Index(offset)
         cdef View made = blank()
         cdef Code code
         cdef Py_ssize_t low, high, here

@@ -1,5 +1,6 @@
 """What a View does beyond holding memory: index, transpose, reshape, read values, copy. Loaded when first asked for."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.number cimport PyNumber_Index
 
 from lend._core.gather cimport gather
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
@@ -14,7 +15,7 @@ from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
 from lend.views.lent cimport Lent, call_hook
-from lend.views.pointers cimport exact_int, fill_from_pointer
+from lend.views.pointers cimport fill_from_pointer
 from lend.views.view cimport View, blank, hold, track, view_of
 
 from lend._core import copies
@@ -228,7 +229,7 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
 cdef tuple device_pair(dl_device):
     try:
         kind, number = dl_device
-        return exact_int(kind), exact_int(number)
+        return PyNumber_Index(kind), PyNumber_Index(number)
     except (TypeError, ValueError):
         raise TypeError(
             f"dl_device is a pair of integers (device type, device id), not {dl_device!r:.60}") from None
@@ -241,7 +242,7 @@ cdef int check_stream(const Record* record, object shown, stream) except -1:
         raise refusals.stream(shown, stream, "host memory has no stream: pass None")
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
-    number = exact_int(stream)
+    number = PyNumber_Index(stream)
     if number < -1:
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     if record.device_type in (2, 13) and number == 0:

@@ -1,4 +1,5 @@
 """Memory that a caller describes in words: an address, a layout, an owner."""
+from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uintptr_t
 
 from lend._core.record cimport (
@@ -7,11 +8,6 @@ from lend._core.record cimport (
 )
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dtype cimport code_of
-
-
-cdef extern from "Python.h":
-    # always exactly an int, whatever a subclass of it says of itself
-    object exact_int "PyNumber_Index"(object)
 
 
 cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner, strides, device,
@@ -26,7 +22,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         raise TypeError("from_pointer needs the object that keeps the memory alive: owner=None is nobody")
     if not hasattr(ptr, "__index__"):
         raise TypeError(f"ptr is an address (int), not {type(ptr).__name__}")
-    ptr = exact_int(ptr)
+    ptr = PyNumber_Index(ptr)
     if ptr < 0 or ptr.bit_length() > 8 * sizeof(void*):
         raise refusals.bad_pointer(owner, "ptr", ptr, "an address")
     where = Device(device)
