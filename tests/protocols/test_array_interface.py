@@ -7,11 +7,11 @@ import sys
 import pytest
 
 import lend
-from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedType
+from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory, UnsupportedType
 from support.counting import CountingBuffer
-from support.producers import ABSENT, AnswersEverything, ArrayInterface, PropertyRaises
+from support.interfaces import FLOATS, floats
+from support.producers import ABSENT, AnswersEverything, ArrayInterface
 
-FLOATS = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
 HERE, THERE = ("<", ">") if sys.byteorder == "little" else (">", "<")
 
 
@@ -23,39 +23,6 @@ class Index:
 
     def __index__(self):
         return self.value
-
-
-class Fails:
-    """Raises `error` whenever Python asks it for a number or a truth."""
-
-    def __init__(self, error):
-        self.error = error
-
-    def __index__(self):
-        raise self.error
-
-    def __bool__(self):
-        raise self.error
-
-
-class Unequal(str):
-    """A key that lands where `shape` would, and raises when compared."""
-
-    __slots__ = ()
-
-    def __hash__(self):
-        return hash("shape")
-
-    def __eq__(self, other):
-        raise RuntimeError("no comparing")
-
-
-def floats(**changed):
-    """Six floats in two rows; every key of the dict may be another, or absent."""
-    readonly = changed.pop("readonly", False)
-    lender = ArrayInterface(FLOATS, (2, 3), "<f4", readonly=readonly)
-    lender.facts = {key: value for key, value in (lender.facts | changed).items() if value is not ABSENT}
-    return lender
 
 
 # -- taken as it lies ------------------------------------------------------------------------------------------------
@@ -454,67 +421,3 @@ def test_what_is_no_dict_is_refused(answer):
 def test_an_object_that_answers_everything_is_refused():
     with pytest.raises(LendError):
         lend.view(AnswersEverything())
-
-
-# -- producers that raise --------------------------------------------------------------------------------------------
-
-
-def test_an_attribute_error_means_that_there_is_no_such_door():
-    with pytest.raises(NotLendable):
-        lend.view(PropertyRaises(AttributeError("gone"), "__array_interface__"))
-
-
-def raises_when_read(error):
-    def read(self):
-        raise error
-
-    return type("Lender", (), {"__array_interface__": property(read)})()
-
-
-def typed(dtype):
-    return type("Typed", (ArrayInterface,), {"dtype": dtype})(b"1234", (1,), "|V4")
-
-
-RAISING = {
-    "the attribute": raises_when_read,
-    "an extent": lambda error: floats(shape=(Fails(error),)),
-    "a stride": lambda error: floats(strides=(Fails(error), 4)),
-    "the address": lambda error: floats(data=(Fails(error), False)),
-    "read-only": lambda error: floats(readonly=Fails(error)),
-    "the offset": lambda error: floats(data=bytearray(64), offset=Fails(error)),
-    "the buffer": lambda error: floats(data=CountingBuffer(64, on_get=lambda flags: (_ for _ in ()).throw(error))),
-    "the dtype": lambda error: typed(PropertyRaises(error, "name")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("make", RAISING.values(), ids=RAISING)
-def test_an_exception_of_the_producer_is_quoted_and_is_the_cause(make):
-    error = RuntimeError("not while it rains")
-    with pytest.raises(LendError, match="not while it rains") as caught:
-        lend.view(make(error))
-    assert caught.value.__cause__ is error
-
-
-@pytest.mark.parametrize("make", RAISING.values(), ids=RAISING)
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError(), RecursionError()], ids=repr)
-def test_what_must_not_be_caught_passes(make, error):
-    with pytest.raises(type(error)) as caught:
-        lend.view(make(error))
-    assert caught.value is error
-
-
-def test_keys_that_raise_when_compared_are_the_producer_s_trouble():
-    lender = floats()
-    del lender.facts["shape"]
-    lender.facts[Unequal("shape")] = (2, 3)
-    with pytest.raises(LendError, match="no comparing"):
-        lend.view(lender)
-
-
-def test_a_refusal_leaves_no_reference():
-    lender = floats(shape=(1,) * 30 + (-1,))
-    before = sys.getrefcount(lender)
-    for _ in range(10):
-        with pytest.raises(LendError):
-            lend.view(lender)
-    assert sys.getrefcount(lender) <= before + 1

@@ -1,14 +1,12 @@
 """`__array_interface__` as a producer: the dict says what the View is, and is hidden where it cannot."""
 
-import struct
 import sys
 
 import pytest
 
 import lend
-from support.producers import ArrayInterface
+from support.interfaces import FLOATS, floats
 
-FLOATS = struct.pack("<6f", 0, 1, 2, 3, 4, 5)
 HERE = "<" if sys.byteorder == "little" else ">"
 
 
@@ -42,12 +40,12 @@ def test_the_dict_says_read_only():
 
 @pytest.mark.parametrize("strides", [(12345, 4), (0, 4), (4, 4), (24, 4)], ids=str)
 def test_the_stride_of_a_size_1_dimension_is_the_natural_one(strides):
-    assert given(ArrayInterface(FLOATS, (1, 6), "<f4", strides=strides))["strides"] == (24, 4)
+    assert given(floats(shape=(1, 6), strides=strides))["strides"] == (24, 4)
 
 
 def test_strides_are_explicit_for_any_number_of_dimensions():
-    assert given(ArrayInterface(FLOATS, (), "<f4", strides=()))["strides"] == ()
-    assert len(given(ArrayInterface(FLOATS, (1,) * 64, "<f4"))["strides"]) == 64
+    assert given(floats(shape=(), strides=()))["strides"] == ()
+    assert len(given(floats(shape=(1,) * 64))["strides"]) == 64
 
 
 def test_a_view_of_a_view_s_dict_is_the_same_memory():
