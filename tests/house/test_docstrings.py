@@ -95,7 +95,7 @@ def shown():
 
 def is_data(part):
     """Whether an attribute has no docstring of its own: a slot, or a plain value."""
-    return isinstance(part, types.MemberDescriptorType) or not hasattr(part, "__get__")
+    return isinstance(part, types.MemberDescriptorType) or not (hasattr(part, "__get__") or callable(part))
 
 
 def test_what_lend_shows_has_a_docstring():

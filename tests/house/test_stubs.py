@@ -85,10 +85,13 @@ def stub_parameters(node):
 
 
 def runtime_parameters(function):
-    return [
+    found = [
         (p.name, p.kind, None if p.default is Parameter.empty else repr(p.default))
         for p in inspect.signature(function).parameters.values()
     ]
+    if found and found[0] == ("self", Parameter.POSITIONAL_ONLY, None):  # a C method's, which nobody passes by name
+        found[0] = ("self", Parameter.POSITIONAL_OR_KEYWORD, None)
+    return found
 
 
 def disagreement(name, nodes, function):

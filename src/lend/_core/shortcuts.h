@@ -1,11 +1,21 @@
 /* A call without keywords, or with the one keyword that everybody passes, goes straight to the work, past the unpacking
- * of all the others: half the cost of such a call lies there. The Cython function object keeps its own vectorcall for
- * every other call, and with it signature, docstring and errors. Each module that includes this has its own shortcuts.
+ * of all the others: half the cost of such a call lies there. The function object keeps its own vectorcall for every other
+ * call, and with it signature, docstring and errors. Each module that includes this has its own shortcuts.
+ * A function must be a Cython function object (the build's `shortened`): the interpreter calls a plain C function by its
+ * definition. A method may be a plain descriptor: with keywords that, too, is called by its vectorcall.
  */
 #ifndef LEND_SHORTCUTS_H
 #define LEND_SHORTCUTS_H
 
 #include <Python.h>
+
+/* where a callable keeps its vectorcall; NULL: nowhere */
+static inline vectorcallfunc *lend_vectorcall_of(PyObject *callable) {
+    PyTypeObject *type = Py_TYPE(callable);
+    if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0) return NULL;
+    vectorcallfunc *slot = (vectorcallfunc *)((char *)callable + type->tp_vectorcall_offset);
+    return *slot != NULL ? slot : NULL;
+}
 
 static vectorcallfunc lend_general_2, lend_general_method;
 static PyObject *(*lend_plain_2)(PyObject *, PyObject *);
@@ -22,9 +32,11 @@ static PyTypeObject *lend_method_type;
         return lend_general_1##n(self, args, nargsf, names);                                                           \
     }                                                                                                                  \
     static inline void lend_shorten_1##n(PyObject *function, PyObject *(*plain)(PyObject *)) {                         \
-        lend_general_1##n = ((PyCFunctionObject *)function)->vectorcall;                                               \
+        vectorcallfunc *slot = lend_vectorcall_of(function);                                                           \
+        if (slot == NULL) return;                                                                                      \
         lend_plain_1##n = plain;                                                                                       \
-        if (lend_general_1##n != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_1##n;                   \
+        lend_general_1##n = *slot;                                                                                     \
+        *slot = lend_call_1##n;                                                                                        \
     }
 LEND_SHORTCUT_1(a)
 LEND_SHORTCUT_1(b)
@@ -39,9 +51,11 @@ static inline PyObject *lend_call_2(PyObject *self, PyObject *const *args, size_
 }
 
 static inline void lend_shorten_2(PyObject *function, PyObject *(*plain)(PyObject *, PyObject *)) {
-    lend_general_2 = ((PyCFunctionObject *)function)->vectorcall;
+    vectorcallfunc *slot = lend_vectorcall_of(function);
+    if (slot == NULL) return;
     lend_plain_2 = plain;
-    if (lend_general_2 != NULL) ((PyCFunctionObject *)function)->vectorcall = lend_call_2;
+    lend_general_2 = *slot;
+    *slot = lend_call_2;
 }
 
 /* x.__dlpack__(max_version=...) */
@@ -53,12 +67,13 @@ static inline PyObject *lend_call_method(PyObject *self, PyObject *const *args, 
 }
 
 static inline void lend_shorten_method(PyObject *type, PyObject *method, PyObject *(*plain)(PyObject *, PyObject *)) {
-    lend_general_method = ((PyCFunctionObject *)method)->vectorcall;
+    vectorcallfunc *slot = lend_vectorcall_of(method);
+    lend_method_keyword = PyUnicode_InternFromString("max_version");
+    if (slot == NULL || lend_method_keyword == NULL) return;
     lend_plain_method = plain;
     lend_method_type = (PyTypeObject *)type;
-    lend_method_keyword = PyUnicode_InternFromString("max_version");
-    if (lend_general_method != NULL && lend_method_keyword != NULL)
-        ((PyCFunctionObject *)method)->vectorcall = lend_call_method;
+    lend_general_method = *slot;
+    *slot = lend_call_method;
 }
 
 #endif
