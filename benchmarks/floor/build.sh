@@ -11,6 +11,7 @@ suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUF
 lend=../../src/lend
 flags=(-shared -fPIC -Wall -Wno-unused-function "$@" -I"$include" -I"$numpy" -I$lend/_core -I$lend/include -I$lend/include/dlpack)
 gcc -O3 "${flags[@]}" peersfloor.c -o "peersfloor$suffix"
+gcc -O2 "${flags[@]}" -I"$("$python" -c 'import lend; print(lend.get_include())')" from_c.c -o "from_c$suffix"
 if [ "$(uname -m)" = x86_64 ]; then
   gcc -O3 -fPIC -Wall -c baseline.c -o baseline.o
   gcc -O3 -march=x86-64-v3 "${flags[@]}" kernelfloor.c baseline.o -o "kernelfloor$suffix"
