@@ -5,7 +5,7 @@ from lend._core.checked cimport mul_overflows
 from lend._core.dlpack cimport DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
-    clear_dims, row_major, set_ndim, shape_of, span_of, strides_of,
+    clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dlpack_type cimport code_from_dlpack
@@ -30,11 +30,6 @@ cdef enum:
     FIELD_READ_ONLY
 
 
-cdef inline bint has_addresses(int device_type) noexcept nogil:
-    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
-    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
-
-
 cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
     """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
     cdef Py_ssize_t* shape
@@ -51,6 +46,8 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nog
         return FIELD_DTYPE
     if (<int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255
             or (tensor.device.device_id < 0 and <int> tensor.device.device_type != DEVICE_CPU)):
+        return FIELD_DEVICE
+    if tensor.device.device_id < -1 and <int> tensor.device.device_type != 1:
         return FIELD_DEVICE
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = <unsigned char> tensor.device.device_type
