@@ -10,12 +10,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from lend._core.checked cimport interpreter_gone
-from lend._core.owners cimport CallbackOwner, DLPackOwner, Protocol, remember_span
+from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED,
-    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_aligned, on_host, row_major,
-    set_ndim, shape_of, span_of, strides_of,
+    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned, on_host,
+    row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
@@ -193,7 +193,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
         return True
     if request.device_type == 1:
         return on_host(record)
-    return record.device_type == request.device_type and record.device_id == request.device_id
+    return record.device_type == request.device_type and request.device_id in (-1, record.device_id)
 
 
 cdef View by_request(object obj, const lend_request* request):
@@ -263,6 +263,8 @@ cdef inline int fill(lend_view* view, const Record* record, object holder) excep
     if is_aligned(record):
         view.flags |= LEND_ALIGNED
     view.sync = NULL
+    if type(holder) is DeviceOwner and type((<DeviceOwner> holder).pending) is int:
+        view.sync = <void*> <size_t> (<DeviceOwner> holder).pending
     if record.flags & HANDLE and isinstance(holder, DLPackOwner):
         view.byte_offset = <uint64_t> <size_t> record.data
         if (<DLPackOwner> holder).versioned:
@@ -354,6 +356,10 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
                     "a dtype (code, order, bits, lanes)")
     if not 0 < said.device_type < 256:
         raise wrong("device_type", said.device_type, "a device type from 1 to 255")
+    if said.device_type != 1 and said.device_id < -1:
+        raise wrong("device_id", said.device_id, "the number of a device, or -1 where it is not known")
+    if not has_addresses(said.device_type):
+        raise wrong("device_type", said.device_type, "a device whose memory has addresses")
     record.itemsize = <uint32_t> code_itemsize(record.dtype)
     record.device_type = <unsigned char> said.device_type
     record.device_id = 0 if said.device_type == 1 else said.device_id

@@ -413,6 +413,10 @@ def quick(target: "Any", view: View) -> "Give | None":
     return rules.giver(draft.facts)
 
 
+# what memory on the host that is held by its object was not taken by
+_NEVER_HOST = ("buffer protocol", "CUDA array interface", "SYCL USM array interface")
+
+
 def protocol_of(obj: "Any", view: View) -> str:
     """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
     if type(obj) is View or type(obj) is Buffer:
@@ -424,13 +428,15 @@ def protocol_of(obj: "Any", view: View) -> str:
         return str(written.door)
     if owner.kind == "buffer" and owner.producer is not obj:
         return "array method"
+    if owner.kind == "device":
+        return "SYCL USM array interface" if view.device.name == "oneapi" else "CUDA array interface"
     names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
     if owner.kind == "buffer" and "buffer protocol" in names:
         return "buffer protocol"
     dlpack = [name for name in names if name.startswith("DLPack")]
     if owner.kind == "dlpack":
         return dlpack[0] if dlpack else "DLPack"
-    others = [name for name in names if name not in dlpack and name != "buffer protocol"]
+    others = [name for name in names if name not in dlpack and name not in _NEVER_HOST]
     if "array struct" in others and view.dtype.kind in ("datetime", "timedelta", "opaque"):
         others.remove("array struct")
     return others[0] if others else "unknown"
