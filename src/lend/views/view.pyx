@@ -105,7 +105,8 @@ cdef class View(Lent):
 
     A View copies nothing and keeps the memory alive: its owner holds a lease (an open buffer, a DLPack tensor, a
     reference) that is given back when the last View, slice, array or capsule made from it is gone. It speaks the buffer
-    protocol, DLPack, `__array_interface__` and `__array_struct__`, so every library can take it.
+    protocol, DLPack, `__array_interface__` and `__array_struct__`, so every library can take it; of CUDA memory and of
+    USM with its context the interfaces of these.
 
     Attributes
     ----------
