@@ -158,6 +158,8 @@ UNKNOWN = {
     "an exchange": counting.exchange_take,
     "its pair": lambda view: view.__dlpack_device__(),
     "a required number": lambda view: lend.view(view, device="cuda:0"),
+    "a target on a device": lambda view: lend.to(view, id, device="cuda:0"),
+    "a plan for it": lambda view: lend.explain(view, id, device="cuda:0"),
 }
 
 
@@ -172,6 +174,7 @@ def test_what_needs_the_number_is_refused_and_not_guessed(use):
 def test_any_number_of_a_kind_may_be_required():
     for kind in (CudaInterface, announcing(CudaInterface, (2, 1))):
         assert lend.view(kind(), device="cuda:?").device.name == "cuda"
+        assert lend.to(kind(), lambda view: view.device.name, device="cuda:?") == "cuda"
 
 
 HOST = {

@@ -146,6 +146,12 @@ class Draft:
     def _device_reason(self, wanted: "Device | None", copy: "bool | None") -> "Reason | None":
         """Whether the target takes memory of this device; a copy to the CPU is made when it is asked for by name."""
         here, rules = self.facts.device, self.rules
+        if wanted is not None and wanted.type == here.type and wanted.id != here.id and -1 in (wanted.id, here.id):
+            if here.id < 0:
+                from lend.protocols import device_refusals
+
+                raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
+            wanted = None  # of the kind, whatever its number
         if wanted is not None and wanted != here:
             if wanted.type != 1 or not here.is_host:
                 raise NotHostAccessible.build(

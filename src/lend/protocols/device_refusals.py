@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.owners import Protocol
+    from lend.device import Device
 
 
 def stream(obj: "Any", protocol: "Protocol", got: "Any") -> LendError:
@@ -42,10 +43,13 @@ def hidden(obj: "Any", protocol: "Protocol", memory: str, here: bool) -> Attribu
 
 def no_number(obj: "Any", asked: str) -> LendError:
     """Of a device whose number nobody told: the interface has none, and no driver was asked."""
+    return unnumbered(obj.device, facts(obj), asked)
+
+
+def unnumbered(device: "Device", came: str, asked: str) -> LendError:
     return UnsupportedType.build(
-        f"{asked} needs the number of the device, and of this {type(obj).__name__} only the kind is known: it is on "
-        f"{obj.device}",
-        came=facts(obj),
+        f"{asked} needs the number of the device, and only its kind is known: the memory is on {device}",
+        came=came,
         remedy="the interface it came by, v.__cuda_array_interface__ or v.__sycl_usm_array_interface__; or a producer "
         "with __dlpack_device__, or View.from_pointer(..., device=(2, 0)), which say the number",
     )
