@@ -15,7 +15,18 @@ INTERFACES = {CUDA: CudaInterface, SYCL: SyclInterface}
 EACH = pytest.mark.parametrize("name", INTERFACES)
 
 
+ASKED = []  # what was asked and should not have been
+
+
+@pytest.fixture(autouse=True)
+def nothing_asked_in_vain():
+    ASKED.clear()
+    yield
+    assert ASKED == []
+
+
 def never(self, *rest, **keywords):
+    ASKED.append(type(self).__name__)
     raise AssertionError("it was asked")
 
 
