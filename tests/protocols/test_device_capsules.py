@@ -125,17 +125,8 @@ def test_every_device_gives_its_lease_back(device):
 
 
 @KINDS
-@pytest.mark.parametrize("device", [code for code in sorted(PLACED + HANDLES) if code != 1])
-def test_a_number_of_minus_one_is_unknown_and_not_handed_on(kind, device):
-    view = lent(kind, device, number=-1)
-    assert str(view.device).endswith(":?")
-    with pytest.raises(UnsupportedType, match="number of the device"):
-        given(view)
-
-
-@KINDS
-@pytest.mark.parametrize("number", [-2, -(2**31)])
-def test_a_number_below_that_is_refused(kind, number):
+@pytest.mark.parametrize("number", [-1, -2, -(2**31)])
+def test_a_number_below_0_is_refused(kind, number):
     with pytest.raises(LendError, match="device"):
         lent(kind, 2, number=number)
 

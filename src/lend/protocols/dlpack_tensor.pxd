@@ -47,8 +47,6 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nog
     if (<int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255
             or (tensor.device.device_id < 0 and <int> tensor.device.device_type != DEVICE_CPU)):
         return FIELD_DEVICE
-    if tensor.device.device_id < -1 and <int> tensor.device.device_type != 1:
-        return FIELD_DEVICE
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = <unsigned char> tensor.device.device_type
     record.device_id = 0 if record.device_type == DEVICE_CPU else tensor.device.device_id
