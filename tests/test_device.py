@@ -29,7 +29,7 @@ CODES = {
     "trn": 18,
 }
 devices = st.builds(
-    Device, st.integers(1, 2**31 - 1) | st.sampled_from(list(CODES.values())), st.integers(0, 2**31 - 1)
+    Device, st.integers(1, 2**31 - 1) | st.sampled_from(list(CODES.values())), st.integers(-1, 2**31 - 1)
 )
 
 
@@ -111,6 +111,13 @@ def test_devices_with_different_numbers_differ():
     assert Device("cuda:0") != Device("cuda:1")
 
 
+@pytest.mark.parametrize("spelling", ["cuda:?", (2, -1), ("cuda", -1), TorchLike("cuda", -1)], ids=repr)
+def test_a_number_that_is_not_known_is_minus_one_and_shown_as_such(spelling):
+    device = Device(spelling)
+    assert (tuple(device), str(device), repr(device)) == ((2, -1), "cuda:?", "Device('cuda:?')")
+    assert device == Device("cuda:?") != Device("cuda:0")
+
+
 def test_device_does_not_equal_a_string_or_a_pair():
     assert Device("cuda:0") != "cuda:0"
     assert Device("cuda:0") != (2, 0)
@@ -167,7 +174,7 @@ def test_malformed_text_is_refused(nonsense):
         Device(nonsense)
 
 
-@pytest.mark.parametrize("pair", [(0, 0), (-1, 0), (2, -1), (2, 2**31), (2**31, 0), (1, -2), (2,), (2, 0, 0)], ids=repr)
+@pytest.mark.parametrize("pair", [(0, 0), (-1, 0), (2, -2), (2, 2**31), (2**31, 0), (1, -2), (2,), (2, 0, 0)], ids=repr)
 def test_numbers_out_of_range_are_refused(pair):
     with pytest.raises(ValueError, match=r"device|CPU"):
         Device(pair)

@@ -8,11 +8,14 @@ import lend
 from lend import typing as types
 from support import children
 from support.counting import CountingDLPack
+from support.device_producers import CudaInterface, SyclInterface
 from support.producers import ArrayInterface, ArrayMethod, ArrayStruct, Span
 
 MATCHES = {
     "SupportsDLPack": lambda: CountingDLPack(8, (8,)),
     "SupportsArrayInterface": lambda: ArrayInterface(bytes(8), (8,), "|u1"),
+    "SupportsCudaArrayInterface": CudaInterface,
+    "SupportsSyclUsmArrayInterface": SyclInterface,
     "SupportsArrayStruct": lambda: ArrayStruct(bytes(8), (8,)),
     "SupportsArray": lambda: ArrayMethod(array.array("d", [1.0])),
     "SupportsPointer": lambda: Span(bytes(8)),
@@ -29,7 +32,16 @@ def test_object_without_the_protocol_does_not_match(name):
     assert not isinstance([1, 2], getattr(types, name))
 
 
-@pytest.mark.parametrize("name", set(MATCHES) - {"SupportsPointer"})
+@pytest.mark.parametrize("name", ["SupportsCudaArrayInterface", "SupportsSyclUsmArrayInterface"])
+def test_view_matches_an_interface_of_devices_where_its_memory_is_there(name):
+    assert isinstance(lend.view(MATCHES[name]()), getattr(types, name))
+    assert not isinstance(lend.view(b"1234"), getattr(types, name))
+
+
+ON_HOST = ["SupportsDLPack", "SupportsArrayInterface", "SupportsArrayStruct", "SupportsArray"]
+
+
+@pytest.mark.parametrize("name", ON_HOST)
 def test_view_matches_what_it_speaks(name):
     assert isinstance(lend.view(array.array("d", [1.0])), getattr(types, name))
 

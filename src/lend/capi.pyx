@@ -10,12 +10,12 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from lend._core.checked cimport interpreter_gone
-from lend._core.owners cimport CallbackOwner, DLPackOwner, Protocol, remember_span
+from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
-    C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED,
-    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_aligned, on_host, row_major,
-    set_ndim, shape_of, span_of, strides_of,
+    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
+    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
+    on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
@@ -111,7 +111,7 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) no
         view.release = NULL
         made = taken(<object> obj, request)
         # a View of our own, which nobody else knows: it is the lease
-        fill(view, &made.record, owner_of(made) if made.record.flags & HANDLE else None)
+        fill(view, &made.record, owner_of(made) if made.record.flags & HANDLE else made.holder)
         Py_INCREF(made)
         view.lease = <void*> made
         view.release = release_view
@@ -148,13 +148,13 @@ cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noe
             ours = <View> obj
             # of a handle only the owner knows where it is
             if not ours.record.flags & (RELEASED | HANDLE) and lends(&ours.record, request):
-                return lent(view, &ours.record)
+                return lent(view, &ours.record, None if ours.record.device_type == DEVICE_CPU else ours.holder)
         else:
             protocol = protocol_known(<object> obj)
             if protocol is not None and protocol.peek is not NULL:
                 if protocol.peek(<object> obj, &record, protocol.data):
                     if not record.flags & HANDLE and lends(&record, request):
-                        wrong = lent(view, &record)
+                        wrong = lent(view, &record, None)
                         clear_dims(&record)
                         return wrong
                     clear_dims(&record)
@@ -172,10 +172,10 @@ cdef inline bint lends(const Record* record, const lend_request* request) noexce
                                and meets(record, request))
 
 
-cdef inline int lent(lend_view* view, const Record* record) noexcept:
+cdef inline int lent(lend_view* view, const Record* record, object owner) noexcept:
     """Fill in a view that holds nothing but, above 8 dimensions, its dimensions."""
     try:
-        fill(view, record, None)
+        fill(view, record, owner)
     except MemoryError as error:
         return raised(error)
     view.lease = NULL
@@ -226,7 +226,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
         return True
     if request.device_type == 1:
         return on_host(record)
-    return record.device_type == request.device_type and record.device_id == request.device_id
+    return record.device_type == request.device_type and request.device_id in (-1, record.device_id)
 
 
 cdef View by_request(object obj, const lend_request* request):
@@ -269,7 +269,7 @@ cdef object unaligned(View view):
 
 
 cdef inline int fill(lend_view* view, const Record* record, object owner) except -1:
-    """Write a record down as lend.h has it; the owner knows the handle of memory that has no addresses."""
+    """Write a record down as lend.h has it; the owner knows the handle of memory without addresses, and the stream."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef int64_t* dims = view.dims
@@ -296,6 +296,8 @@ cdef inline int fill(lend_view* view, const Record* record, object owner) except
     if is_aligned(record):
         view.flags |= LEND_ALIGNED
     view.sync = NULL
+    if type(owner) is DeviceOwner and type((<DeviceOwner> owner).pending) is int:
+        view.sync = <void*> <size_t> (<DeviceOwner> owner).pending
     if record.flags & HANDLE and isinstance(owner, DLPackOwner):
         view.byte_offset = <uint64_t> <size_t> record.data
         if (<DLPackOwner> owner).versioned:
@@ -389,8 +391,10 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
                     "a dtype (code, order, bits, lanes)")
     if not 0 < said.device_type < 256:
         raise wrong("device_type", said.device_type, "a device type from 1 to 255")
-    if said.device_id < 0 and said.device_type != 1:
-        raise wrong("device_id", said.device_id, "the number of a device, 0 or more")
+    if said.device_type != 1 and said.device_id < -1:
+        raise wrong("device_id", said.device_id, "the number of a device, or -1 where it is not known")
+    if not has_addresses(said.device_type):
+        raise wrong("device_type", said.device_type, "a device whose memory has addresses")
     record.itemsize = <uint32_t> code_itemsize(record.dtype)
     record.device_type = <unsigned char> said.device_type
     record.device_id = 0 if said.device_type == 1 else said.device_id

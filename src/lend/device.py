@@ -32,6 +32,7 @@ _NAMES = {
 _CODES = {name: code for code, name in _NAMES.items()}
 _HOST = frozenset((1, 3, 11, 13))
 _UNNAMED = "device type "
+_UNTOLD = -1
 _LARGEST = 2**31 - 1  # both codes are an int32 in DLPack
 
 # what other libraries call them: for the near matches, not accepted, because "gpu" could be more than one
@@ -69,8 +70,12 @@ def _read_text(text: str) -> "tuple[int, int | None]":
         code = int(unnamed)
     if not colon:
         return code, None
+    if number == "?":
+        return code, _UNTOLD
     if not (number.isascii() and number.isdecimal() and len(number) <= 10):
-        raise ValueError(f"{text[:60]!r} names no device; the number after the colon is 0 or more, as in {name}:0")
+        raise ValueError(
+            f"{text[:60]!r} names no device; the number after the colon is 0 or more, as in {name}:0, or ?"
+        )
     return code, int(number)
 
 
@@ -104,6 +109,10 @@ class Device:
     ``device == Device("cuda:0")`` or compare ``str(device)``. It unpacks as the pair that ``__dlpack_device__``
     returns.
 
+    The number may be unknown: an interface that carries a pointer alone does not tell it, and only a driver could. Its
+    `id` is then -1 and it is written ``cuda:?``; it equals no device whose number is known, and what needs a number (a
+    DLPack capsule) is refused rather than guessed.
+
     Whether the host may read memory on a device is a question to the memory; `is_host` only knows the kinds for which
     the answer is yes without asking a driver.
 
@@ -120,7 +129,7 @@ class Device:
     type : int
         The DLPack code of the kind.
     id : int
-        The number of the device; 0 for the CPU.
+        The number of the device; 0 for the CPU, -1 where it is not known.
 
     Raises
     ------
@@ -141,6 +150,8 @@ class Device:
     True
     >>> str(Device("cuda:1")), Device("cuda:1").name
     ('cuda:1', 'cuda')
+    >>> Device("cuda:?"), Device("cuda:?") == Device("cuda:0")
+    (Device('cuda:?'), False)
     """
 
     __slots__ = ("id", "type")
@@ -175,8 +186,9 @@ class Device:
             if not -1 <= number <= _LARGEST:
                 raise ValueError(f"the id of a CPU is 0, or -1 in Arrow, not {number}")
             number = 0
-        elif not 0 <= number <= _LARGEST:
-            raise ValueError(f"the id of a {_NAMES.get(code, 'device')} device is 0 or more, not {number}")
+        elif not _UNTOLD <= number <= _LARGEST:
+            kind = _NAMES.get(code, "device")
+            raise ValueError(f"the id of a {kind} device is 0 or more, or -1 where it is not known, not {number}")
         object.__setattr__(self, "type", code)
         object.__setattr__(self, "id", number)
 
@@ -202,7 +214,9 @@ class Device:
         return hash((self.type, self.id))
 
     def __str__(self) -> str:
-        return self.name if self.type == _CPU else f"{self.name}:{self.id}"
+        if self.type == _CPU:
+            return self.name
+        return f"{self.name}:{'?' if self.id == _UNTOLD else self.id}"
 
     def __repr__(self) -> str:
         return f"Device('{self}')"

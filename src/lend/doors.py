@@ -113,17 +113,27 @@ def generic_doors(obj: "Any") -> "list[Door]":
         elif shows(cls, "__getattr__") or protocol.dunder in getattr(obj, "__dict__", ()):
             # on the instance alone: looked for each time, and by the protocol itself, so that it is read once
             opened.append(Door(protocol, remembered=False))
-    if _has_device_interface(cls) and not _announces_host(obj):
-        # the buffer slot of such a type may hand out memory that the host cannot read
-        opened = [door for door in opened if door.protocol.name != "buffer protocol"]
+    if _has_device_interface(obj):
+        if _announces_host(obj):
+            # another of its type may be elsewhere: asked each time, and by what is of devices last
+            for door in opened:
+                door.remembered = door.remembered and door.protocol.name not in _HOST_DOORS
+            opened.sort(key=lambda door: door.protocol.dunder in _OF_DEVICES)
+        else:
+            # what such a type shows of host memory may be memory that the host cannot read
+            opened = [door for door in opened if door.protocol.name not in _HOST_DOORS]
     return opened
 
 
 _BY_SLOT = ("buffer protocol", "DLPack capsule")
+_HOST_DOORS = ("buffer protocol", "array struct", "array interface", "ptr and size", "array method")
+_OF_DEVICES = ("__cuda_array_interface__", "__sycl_usm_array_interface__")
 
 
-def _has_device_interface(cls: type) -> bool:
-    return shows(cls, "__cuda_array_interface__") or shows(cls, "__sycl_usm_array_interface__")
+def _has_device_interface(obj: "Any") -> bool:
+    """Whether the class or the object itself has one, without reading it."""
+    cls, own = type(obj), getattr(obj, "__dict__", ())
+    return any(shows(cls, name) or name in own for name in _OF_DEVICES)
 
 
 def _announces_host(obj: "Any") -> bool:

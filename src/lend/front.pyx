@@ -114,7 +114,8 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     ----------
     obj : object
         Anything with the buffer protocol, DLPack (also a bare capsule), `__array_struct__`, `__array_interface__`,
-        `__array__`, or an integer `ptr` with a size; a View or Buffer.
+        `__cuda_array_interface__`, `__sycl_usm_array_interface__`, `__array__`, or an integer `ptr` with a size; a View
+        or Buffer.
     copy : bool, optional
         None (default) and False never copy: what cannot be shown as it lies is refused. True always makes fresh,
         writable, 64-byte aligned memory of lend's own, counted by `lend.copies()`.

@@ -90,8 +90,12 @@ def check_stream(view: "View", stream: "Any") -> None:
 def elsewhere(view: "View", device: "Any") -> "list[str]":
     """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)
-    if wanted == view.device:
+    if wanted == view.device or (wanted.id < 0 and wanted.type == view.device.type):
         return []
+    if wanted.type == view.device.type and view.device.id < 0:
+        from lend.protocols import device_refusals
+
+        raise device_refusals.no_number(view, f"device={str(wanted)!r}")
     if wanted.type == 1 and view.device.is_host:
         return [f"device: memory on {wanted} was required, and this is on {view.device}"]
     raise NotHostAccessible.build(

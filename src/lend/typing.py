@@ -23,8 +23,10 @@ __all__ = [
     "SupportsArrayInterface",
     "SupportsArrayStruct",
     "SupportsBuffer",
+    "SupportsCudaArrayInterface",
     "SupportsDLPack",
     "SupportsPointer",
+    "SupportsSyclUsmArrayInterface",
 ]
 
 
@@ -81,6 +83,31 @@ class SupportsArrayStruct(Protocol):
 
 
 @runtime_checkable
+class SupportsCudaArrayInterface(Protocol):
+    """The CUDA array interface, https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
+
+    Implemented by cupy.ndarray, numba's DeviceNDArray, torch.Tensor and jax.Array on CUDA, cudf.Series,
+    rmm.DeviceBuffer, pyarrow.cuda.CudaBuffer, and lend.View and lend.Buffer of CUDA memory.
+    """
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Tell address, shape, strides, type and stream of the memory."""
+
+
+@runtime_checkable
+class SupportsSyclUsmArrayInterface(Protocol):
+    """SYCL's interface for unified shared memory, version 1.
+
+    Implemented by dpctl.tensor.usm_ndarray, dpnp.ndarray, and lend.View and lend.Buffer of memory that came by it.
+    """
+
+    @property
+    def __sycl_usm_array_interface__(self) -> dict[str, Any]:
+        """Tell address, shape, strides, type and SYCL context of the memory."""
+
+
+@runtime_checkable
 class SupportsArray(Protocol):
     """An object that can make itself a NumPy array; taken last, and only where it promises not to copy.
 
@@ -106,6 +133,13 @@ class SupportsPointer(Protocol):
 
 
 IntoView: TypeAlias = (
-    SupportsBuffer | SupportsDLPack | SupportsArrayStruct | SupportsArrayInterface | SupportsArray | SupportsPointer
+    SupportsBuffer
+    | SupportsDLPack
+    | SupportsArrayStruct
+    | SupportsArrayInterface
+    | SupportsCudaArrayInterface
+    | SupportsSyclUsmArrayInterface
+    | SupportsArray
+    | SupportsPointer
 )
 """Whatever `lend.view` and `lend.buffer` take, a bare DLPack capsule aside, which has no type to name."""

@@ -12,12 +12,12 @@ static PyObject *describe(const lend_view *v) {
         PyTuple_SetItem(shape, i, PyLong_FromLongLong(lend_shape(v)[i]));
         PyTuple_SetItem(strides, i, PyLong_FromLongLong(lend_strides(v)[i]));
     }
-    return Py_BuildValue("{s:K,s:K,s:N,s:N,s:(ii),s:(iiiiiII),s:I,s:K,s:i}", "address",
+    return Py_BuildValue("{s:K,s:K,s:N,s:N,s:(ii),s:(iiiiiII),s:I,s:K,s:i,s:K}", "address",
                          (unsigned long long)(uintptr_t)lend_data(v), "nbytes", (unsigned long long)v->nbytes, "shape",
                          shape, "strides", strides, "device", v->device_type, v->device_id, "dtype", v->dtype.code,
                          v->dtype.order, v->dtype.unit, v->dtype.bits, v->dtype.lanes, v->dtype.itemsize,
                          v->dtype.multiplier, "flags", v->flags, "offset", (unsigned long long)v->byte_offset, "held",
-                         v->lease != NULL);
+                         v->lease != NULL, "sync", (unsigned long long)(uintptr_t)v->sync);
 }
 
 /* request from (flags, code, order, bits, ndim, align, device_type) */
@@ -130,7 +130,9 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'e': said.dims[0] = -1; break;
         case 'l': said.dims[0] = INT64_MAX; break;
         case 'v': said.device_type = 0; break;
-        case 'i': said.device_type = 2; said.device_id = -1; break;
+        case 'i': said.device_type = 2; said.device_id = -2; break;
+        case '?': said.device_type = 2; said.device_id = -1; break;
+        case 'm': said.device_type = 8; break;
         case 'h': said.flags |= LEND_OPAQUE_HANDLE; break;
         case 'a': said.abi = 7 << 16; break;
         case 's': said.struct_size = 8; break;

@@ -20,6 +20,7 @@ from lend.errors import (
     UnsupportedType,
 )
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
+from support.device_producers import ADDRESS, CudaInterface
 
 READONLY, C, F, ALIGNED, EXCLUSIVE = 1, 2, 4, 8, 16
 WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 1, 2, 4, 8, 16, 32
@@ -302,6 +303,18 @@ def test_memory_that_nobody_keeps_is_not_lent(consumer):
 
 def test_the_host_may_read_host_memory(consumer):
     assert consumer.accessible(b"abcd") is None
+
+
+@pytest.mark.parametrize(("stream", "sync"), [(None, 0), (1, 1), (2**40, 2**40)])
+@WAYS
+def test_the_stream_and_the_unknown_number_of_a_cuda_interface_are_told(consumer, way, stream, sync):
+    told = getattr(consumer, way)(CudaInterface(stream=stream))
+    assert (told["address"], told["device"], told["sync"]) == (ADDRESS, (2, -1), sync)
+
+
+@WAYS
+def test_a_view_tells_the_stream_that_its_memory_came_with(consumer, way):
+    assert getattr(consumer, way)(lend.view(CudaInterface(stream=7))[1:])["sync"] == 7
 
 
 def test_the_host_may_not_read_memory_of_a_device(consumer):

@@ -110,6 +110,15 @@ def test_a_device_of_a_negative_number_is_refused(consumer):
         consumer.wrapped(None, True, "i")
 
 
+def test_a_device_whose_number_nobody_knows_is_wrapped(consumer):
+    assert str(consumer.wrapped(None, True, "?").device) == "cuda:?"
+
+
+def test_an_address_on_a_device_whose_memory_has_none_is_refused(consumer):
+    with pytest.raises(MalformedDescriptor, match="device_type"):
+        consumer.wrapped(None, True, "metal")
+
+
 def test_memory_that_moved_away_is_not_pickled():
     numpy = pytest.importorskip("numpy")
     import pickle

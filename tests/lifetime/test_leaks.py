@@ -11,6 +11,7 @@ import lend
 from lend.errors import LendError
 from support import counting
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
+from support.device_producers import CudaInterface, SyclInterface
 from support.producers import ArrayInterface
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the resident size is read from /proc")
@@ -40,6 +41,8 @@ DEEP = CountingBuffer(FLOATS, format="f", itemsize=4, shape=(1,) * 20 + (4,), po
 TENSORS = CountingDLPack(FLOATS, (4,), poison=False, quarantine=False)
 TABLE = CountingExchange(FLOATS, (4,), poison=False, quarantine=False)
 INTERFACE = ArrayInterface(FLOATS, (4,), "<f4")
+CUDA, SYCL = CudaInterface(stream=2**40), SyclInterface(strides=(-3, 1), syclobj=object())
+MASKED = CudaInterface(mask=1)
 
 
 def refused(**keywords):
@@ -56,6 +59,8 @@ WORK = {
     "tensors": lambda view: lend.view(TENSORS),
     "exchanged tensors": lambda view: lend.view(TABLE),
     "array interfaces": lambda view: lend.view(INTERFACE),
+    "CUDA interfaces": lambda view: lend.view(CUDA)[::-1].__cuda_array_interface__,
+    "SYCL interfaces": lambda view: lend.view(SYCL)[::-1].__sycl_usm_array_interface__,
     "slices": lambda view: view[1:],
     "owners": lambda view: lend.view(EXPORTER).owner,
     "copies": lambda view: view.copy(),
@@ -74,6 +79,17 @@ WORK = {
 def test_the_resident_size_is_flat_over_many(work):
     view = lend.view(memoryview(bytearray(FLOATS)).cast("f"))
     assert growth(lambda: work(view), 20_000) < KIB_ALLOWED
+
+
+def masked():
+    try:
+        lend.view(MASKED)
+    except LendError:
+        pass
+
+
+def test_the_resident_size_is_flat_over_many_refused_interfaces():
+    assert growth(masked, 4_000) < KIB_ALLOWED
 
 
 @pytest.mark.parametrize("keywords", [{"dtype": "int8"}, {"ndim": 5}, {"align": 1 << 40}], ids=str)

@@ -82,7 +82,8 @@ def test_what_is_not_there_is_told_in_one_line():
     assert str(refused.value) == (
         "cannot lend an object as one view\n"
         "  came   : object\n"
-        "  tried  : it has no buffer protocol, array struct, DLPack, array interface, ptr and size or array method\n"
+        "  tried  : it has no buffer protocol, array struct, DLPack, CUDA array interface, SYCL USM array interface, "
+        "array interface, ptr and size or array method\n"
         "  try    : an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"
     )
 

@@ -23,6 +23,10 @@ cdef class DLPackOwner(Owner):
 cdef class ObjectOwner(Owner):
     cdef object beside           # what lives along with it: the capsule of __array_struct__
 
+cdef class DeviceOwner(Owner):
+    cdef object pending          # an int, None or "unknown": a stream
+    cdef object syclobj          # of the SYCL interface
+
 cdef class MemoryOwner(Owner):
     cdef void* block
 
@@ -49,6 +53,7 @@ cdef void delete_managed(void* managed, bint versioned) noexcept
 cdef void move_lease(Py_buffer* to, Py_buffer* source) noexcept
 cdef void release_lease(Py_buffer* lease, object exporter) noexcept
 cdef ObjectOwner own_object(object producer, const Record* record, object beside=*)
+cdef DeviceOwner own_on_device(object producer, const Record* record, object pending, object syclobj=*)
 cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=*)
 cdef str type_name(object producer)
 

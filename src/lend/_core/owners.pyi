@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Never, final
 
 class Owner:
-    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "memory", "callback"]]
+    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "device", "memory", "callback"]]
     # made by lend alone: no argument has this type
     def __init__(self, made_by_lend_alone: Never, /) -> None: ...
     # None when a bare capsule lent the memory
@@ -30,6 +30,15 @@ class DLPackOwner(Owner):
 @final
 class ObjectOwner(Owner):
     kind: ClassVar[Literal["object"]]
+
+@final
+class DeviceOwner(Owner):
+    kind: ClassVar[Literal["device"]]
+    @property
+    def stream(self) -> int | Literal["unknown"] | None: ...
+    # a queue, a context, a capsule or a filter string of SYCL
+    @property
+    def context(self) -> Any: ...
 
 @final
 class MemoryOwner(Owner):

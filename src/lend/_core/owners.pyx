@@ -111,6 +111,28 @@ cdef class ObjectOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
+cdef class DeviceOwner(Owner):
+    """A reference to the producing object of device memory, and what its interface said of pending work."""
+
+    kind = "device"
+
+    @property
+    def stream(self):
+        """The stream that work on the memory may still be pending on, as the interface told it when it was taken.
+
+        An int (1 and 2 are CUDA's default streams, others handles), None for no pending work, "unknown" where nothing
+        was told: `__cuda_array_interface__` before version 3 or without the key, SYCL.
+        """
+        return self.pending
+
+    @property
+    def context(self):
+        """The `syclobj` that the memory came with; None for CUDA."""
+        return self.syclobj
+
+
+@cython.final
+@cython.no_gc_clear
 cdef class MemoryOwner(Owner):
     """Memory of lend's own, made for a copy: fresh, writable, 64-byte aligned."""
 
@@ -209,6 +231,16 @@ cdef ObjectOwner own_object(object producer, const Record* record, object beside
     return owner
 
 
+cdef DeviceOwner own_on_device(object producer, const Record* record, object pending, object syclobj=None):
+    """An owner that keeps the producing object, and what is known of the order of its work."""
+    cdef DeviceOwner owner = DeviceOwner.__new__(DeviceOwner)
+    owner.held = producer
+    owner.pending = pending
+    owner.syclobj = syclobj
+    remember_span(owner, record)
+    return owner
+
+
 cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=ALIGNMENT):
     """Fresh memory, at a multiple of alignment (a power of two); never NULL, also for 0 bytes."""
     cdef MemoryOwner owner = MemoryOwner.__new__(MemoryOwner)
@@ -297,4 +329,5 @@ def type_name_of(producer):
 guard(BufferOwner)
 guard(DLPackOwner)
 guard(ObjectOwner)
+guard(DeviceOwner)
 guard(CallbackOwner)

@@ -131,6 +131,11 @@ cdef inline bint on_host(const Record* record) noexcept nogil:
             or record.device_type == DEVICE_ROCM_HOST or record.device_type == DEVICE_CUDA_MANAGED)
 
 
+cdef inline bint has_addresses(int device_type) noexcept nogil:
+    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
+    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
+
+
 cdef inline void row_major(Record* record) noexcept nogil:
     """Fill the strides of a C-contiguous array; overflow is check_layout's to find."""
     cdef Py_ssize_t* shape = shape_of(record)

@@ -98,12 +98,13 @@ def _is_of(module: str, cls: type) -> bool:
 
 def to_device(wanted: "Device", target: str = "") -> str:
     """What moves host memory to another device: a library that has such devices."""
+    number = max(wanted.id, 0)
     if target == "jax" and wanted.name in ("cuda", "rocm"):
-        return f'jax.device_put(lend.to(x, "jax"), jax.devices("{wanted.name}")[{wanted.id}])'
+        return f'jax.device_put(lend.to(x, "jax"), jax.devices("{wanted.name}")[{number}])'
     name = _OF_TORCH.get(wanted.name)
     if name is None:
         return f"a library that has memory on {wanted}: let it copy there, and hand on what that gives"
-    moved = f'lend.to(x, "torch").to("{name}:{wanted.id}")'
+    moved = f'lend.to(x, "torch").to("{name}:{number}")'
     if target in ("torch", "lend"):
         return f"{moved}, a copy by torch"
     return f"a library that has such a device, such as torch: {moved}, a copy"

@@ -115,7 +115,7 @@ typedef struct lend_view {
     uint64_t byte_offset; /* of element 0; other than 0 with LEND_OPAQUE_HANDLE only */
     uint64_t nbytes;      /* bytes of all elements, without gaps */
     int32_t device_type;  /* DLPack's: 1 cpu, 2 cuda, 3 cuda_host, ... */
-    int32_t device_id;
+    int32_t device_id;    /* -1: not known */
     lend_dtype dtype;
     int32_t ndim;
     uint32_t flags;
@@ -147,7 +147,7 @@ typedef struct lend_request {
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two; 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
-    int32_t device_id;
+    int32_t device_id;   /* -1: any */
     void *stream;        /* yours, to order device memory on */
 } lend_request;
 

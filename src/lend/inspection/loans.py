@@ -38,7 +38,7 @@ class Loan:
     ----------
     kind : str
         What kind of lease: "buffer" (an open Py_buffer), "dlpack" (a DLPack tensor), "object" (a reference to the
-        producer), "memory" (of lend's own, made for a copy).
+        producer), "device" (such a reference, and the stream of its work), "memory" (of lend's own, made for a copy).
     producer_type : str
         Type of the object that lent the memory, such as "numpy.ndarray"; "PyCapsule" when a bare capsule did.
     nbytes : int

@@ -146,6 +146,12 @@ class Draft:
     def _device_reason(self, wanted: "Device | None", copy: "bool | None") -> "Reason | None":
         """Whether the target takes memory of this device; a copy to the CPU is made when it is asked for by name."""
         here, rules = self.facts.device, self.rules
+        if wanted is not None and wanted.type == here.type and wanted.id != here.id and -1 in (wanted.id, here.id):
+            if here.id < 0:
+                from lend.protocols import device_refusals
+
+                raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
+            wanted = None  # of the kind, whatever its number
         if wanted is not None and wanted != here:
             if wanted.type != 1 or not here.is_host:
                 raise NotHostAccessible.build(
@@ -413,6 +419,10 @@ def quick(target: "Any", view: View) -> "Give | None":
     return rules.giver(draft.facts)
 
 
+# what memory on the host that is held by its object was not taken by
+_NEVER_HOST = ("buffer protocol", "CUDA array interface", "SYCL USM array interface")
+
+
 def protocol_of(obj: "Any", view: View) -> str:
     """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
     if type(obj) is View or type(obj) is Buffer:
@@ -424,13 +434,15 @@ def protocol_of(obj: "Any", view: View) -> str:
         return str(written.door)
     if owner.kind == "buffer" and owner.producer is not obj:
         return "array method"
+    if owner.kind == "device":
+        return "SYCL USM array interface" if view.device.name == "oneapi" else "CUDA array interface"
     names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
     if owner.kind == "buffer" and "buffer protocol" in names:
         return "buffer protocol"
     dlpack = [name for name in names if name.startswith("DLPack")]
     if owner.kind == "dlpack":
         return dlpack[0] if dlpack else "DLPack"
-    others = [name for name in names if name not in dlpack and name != "buffer protocol"]
+    others = [name for name in names if name not in dlpack and name not in _NEVER_HOST]
     if "array struct" in others and view.dtype.kind in ("datetime", "timedelta", "opaque"):
         others.remove("array struct")
     return others[0] if others else "unknown"

@@ -47,6 +47,8 @@ ARRAY_STRUCT = taken_by(Protocol(
     spec="https://numpy.org/doc/stable/reference/arrays.interface.html#c-struct-access",
 ), take_struct)
 
+cdef str PLACE = "a pair (address, readonly)"
+
 cdef extern from "Python.h":
     bint is_ascii "PyUnicode_IS_ASCII"(object)
     const char* capsule_name "PyCapsule_GetName"(object)
@@ -99,14 +101,14 @@ cdef object take_interface(object obj, Record* record, Py_buffer* lease, int wan
         refuse("bad_answer", obj, ARRAY_INTERFACE, ("__array_interface__", "a dict", facts))
     if shape is None or typestr is None:
         refuse("missing_key", obj, ARRAY_INTERFACE, ("shape" if shape is None else "typestr",))
-    read_typestr(obj, <dict> facts, typestr, record, want)
+    read_typestr(obj, ARRAY_INTERFACE, <dict> facts, typestr, record, want)
     if mask is not None:
         refuse("masked", obj, ARRAY_INTERFACE)
     record.device_type = DEVICE_CPU
     record.device_id = 0
     record.flags = 0
     try:
-        read_layout(obj, shape, strides, record)
+        read_layout(obj, ARRAY_INTERFACE, shape, strides, record)
         if isinstance(place, tuple):
             owner = take_address(obj, <tuple> place, offset, record, want)
         else:
@@ -117,12 +119,12 @@ cdef object take_interface(object obj, Record* record, Py_buffer* lease, int wan
     return owner
 
 
-cdef int read_typestr(object obj, dict facts, object typestr, Record* record, int want) except -1:
+cdef int read_typestr(object obj, Protocol protocol, dict facts, object typestr, Record* record, int want) except -1:
     """Read the typestr; bytes without a kind may still have a name elsewhere (AI-I3)."""
     cdef Py_ssize_t length
     cdef const char* text
     if not isinstance(typestr, str):
-        refuse("bad_interface", obj, ARRAY_INTERFACE, ("typestr", typestr, "a text such as '<f4'"))
+        refuse("bad_interface", obj, protocol, ("typestr", typestr, "a text such as '<f4'"))
     if type(typestr) is not str:
         typestr = PyUnicode_FromObject(typestr)  # a subclass loses its own methods
     if is_ascii(typestr):
@@ -130,38 +132,38 @@ cdef int read_typestr(object obj, dict facts, object typestr, Record* record, in
         if code_from_typestr(text, length, &record.dtype):
             record.itemsize = <unsigned int> code_itemsize(record.dtype)
             if record.dtype.kind == KIND_OPAQUE:
-                name_opaque(obj, facts, typestr, record, want)
+                name_opaque(obj, protocol, facts, typestr, record, want)
             return 0
     # what lend has no dtype for is bytes to somebody who asked for bytes; object pointers and bits never are
     from lend.protocols.descr import typestr_parts
     kind, size = typestr_parts(typestr)
     if not want & WANT_BYTES or kind in "Ot" or not 0 < size <= UINT32_MAX:
-        refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, kind))
+        refuse("unread_typestr", obj, protocol, (typestr, kind))
     record.itemsize = size
     record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
     return 0
 
 
-cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int want) except -1:
+cdef int name_opaque(object obj, Protocol protocol, dict facts, str typestr, Record* record, int want) except -1:
     """What a `V` typestr really is: the dtype that the object names, a record (refused), or opaque bytes."""
     cdef object descr, name = None
     cdef Code code
     cdef uint8_t order
     from lend.protocols.descr import read_descr
     if record.itemsize == 0:
-        refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, "V"))
+        refuse("unread_typestr", obj, protocol, (typestr, "V"))
     try:
         descr = facts.get("descr")
         name = getattr(getattr(obj, "dtype", None), "name", None)
     except Exception as error:  # noqa: BLE001
-        refuse_producer(obj, ARRAY_INTERFACE, error)
+        refuse_producer(obj, protocol, error)
     if descr is not None:
         size, fields, objects = read_descr(descr)
         if size != record.itemsize:
-            refuse("bad_interface", obj, ARRAY_INTERFACE,
+            refuse("bad_interface", obj, protocol,
                    ("descr", descr, f"a list of fields of {record.itemsize} bytes, as the typestr {typestr!r} has it"))
         if objects or (fields and not want & WANT_BYTES):
-            refuse("record_type", obj, ARRAY_INTERFACE, (objects,))
+            refuse("record_type", obj, protocol, (objects,))
         if fields:
             return 0
     if type(name) is str:
@@ -170,7 +172,7 @@ cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int wa
         except (ValueError, TypeError, BufferError):
             # a name of the library's own: NumPy's void and record types are bytes, others (float8, int4) are numbers
             if not want & WANT_BYTES and not name.startswith(("void", "record")):
-                refuse("unread_name", obj, ARRAY_INTERFACE, (name, typestr))
+                refuse("unread_name", obj, protocol, (name, typestr))
             return 0
         if code_itemsize(code) == record.itemsize:
             order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
@@ -178,7 +180,7 @@ cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int wa
     return 0
 
 
-cdef int read_layout(object obj, object shape, object strides, Record* record) except -1:
+cdef int read_layout(object obj, Protocol protocol, object shape, object strides, Record* record) except -1:
     """Copy shape and strides into the record and check them (AI-I5)."""
     cdef Py_ssize_t* extents
     cdef bint empty = False
@@ -188,56 +190,62 @@ cdef int read_layout(object obj, object shape, object strides, Record* record) e
     if type(strides) is list:
         strides = tuple(strides)
     if not isinstance(shape, tuple) or len(<tuple> shape) > MAX_DIMS:
-        refuse("bad_interface", obj, ARRAY_INTERFACE, ("shape", shape, f"a tuple of at most {MAX_DIMS} extents"))
+        refuse("bad_interface", obj, protocol, ("shape", shape, f"a tuple of at most {MAX_DIMS} extents"))
     if not set_ndim(record, <int> len(<tuple> shape)):
         raise MemoryError
     extents = shape_of(record)
-    read_sizes(obj, "shape", <tuple> shape, extents)
+    read_sizes(obj, protocol, "shape", <tuple> shape, extents)
     for i in range(record.ndim):
         if extents[i] == 0:
             empty = True
     if strides is not None:
         if not isinstance(strides, tuple) or len(<tuple> strides) != record.ndim:
-            refuse("bad_interface", obj, ARRAY_INTERFACE, ("strides", strides, f"a tuple of {record.ndim} steps"))
-        read_sizes(obj, "strides", <tuple> strides, strides_of(record))
+            refuse("bad_interface", obj, protocol, ("strides", strides, f"a tuple of {record.ndim} steps"))
+        read_sizes(obj, protocol, "strides", <tuple> strides, strides_of(record))
     if strides is None or empty:
         row_major(record)
     layout = check_layout(record)
     if layout != LAYOUT_OK:
-        refuse_layout(obj, ARRAY_INTERFACE, record, layout)
+        refuse_layout(obj, protocol, record, layout)
     return 0
 
 
-cdef int read_sizes(object obj, str field, tuple items, Py_ssize_t* out) except -1:
+cdef int read_sizes(object obj, Protocol protocol, str field, tuple items, Py_ssize_t* out) except -1:
     cdef Py_ssize_t i
     for i in range(len(items)):
         if not PyLong_CheckExact(items[i]) or not int_as_size(items[i], &out[i]):
-            read_number(obj, field, items[i], &out[i])
+            read_number(obj, protocol, field, items[i], &out[i])
     return 0
 
 
-cdef int read_number(object obj, str field, object item, Py_ssize_t* out) except -1:
+cdef int read_number(object obj, Protocol protocol, str field, object item, Py_ssize_t* out) except -1:
     cdef bint fits = False
     try:
         fits = read_size(item, out)
     except Exception as error:  # noqa: BLE001 - `__index__` may be anybody's
-        refuse_producer(obj, ARRAY_INTERFACE, error)
+        refuse_producer(obj, protocol, error)
     if not fits:
-        refuse("bad_interface", obj, ARRAY_INTERFACE, (field, item, "an integer of 64 bits"))
+        refuse("bad_interface", obj, protocol, (field, item, "an integer of 64 bits"))
     return 0
 
 
 cdef object take_address(object obj, tuple place, object offset, Record* record, int want):
     """Memory given as (address, readonly): the object is the owner."""
     cdef Py_ssize_t start = 0
+    if offset is not None:
+        read_number(obj, ARRAY_INTERFACE, "offset", offset, &start)
+        if start:
+            refuse("bad_interface", obj, ARRAY_INTERFACE, ("offset", start, "0, as it must be beside an address"))
+    read_place(obj, ARRAY_INTERFACE, place, 0, record, want)
+    return own_object(obj, record)
+
+
+cdef int read_place(object obj, Protocol protocol, tuple place, Py_ssize_t start, Record* record, int want) except -1:
+    """Read (address, readonly); element 0 lies `start` bytes behind the address."""
     cdef uintptr_t address = 0
     cdef bint known = False, readonly = True
     if len(place) != 2:
-        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", place, "a pair (address, readonly), a buffer or None"))
-    if offset is not None:
-        read_number(obj, "offset", offset, &start)
-        if start:
-            refuse("bad_interface", obj, ARRAY_INTERFACE, ("offset", start, "0, as it must be beside an address"))
+        refuse("bad_interface", obj, protocol, ("data", place, PLACE))
     if PyLong_CheckExact(place[0]) and PyBool_Check(place[1]):
         known = int_as_address(place[0], &address)
         readonly = place[1] is True
@@ -246,12 +254,32 @@ cdef object take_address(object obj, tuple place, object offset, Record* record,
             known = read_address(place[0], &address)
             readonly = place[1]
         except Exception as error:  # noqa: BLE001 - `__index__` and `__bool__` may be anybody's
-            refuse_producer(obj, ARRAY_INTERFACE, error)
+            refuse_producer(obj, protocol, error)
     if not known:
-        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", place, "a pair (address, readonly)"))
-    set_access(obj, ARRAY_INTERFACE, record, readonly, want)
-    set_address(obj, ARRAY_INTERFACE, "data", record, address)
-    return own_object(obj, record)
+        refuse("bad_interface", obj, protocol, ("data", place, PLACE))
+    set_access(obj, protocol, record, readonly, want)
+    if start and address:
+        if (address < <uintptr_t> -start) if start < 0 else (address + <uintptr_t> start < address):
+            refuse("bad_interface", obj, protocol, ("offset", start, f"bytes within reach of {address} (bounds)"))
+        address += <uintptr_t> start
+    return set_address(obj, protocol, "data", record, address)
+
+
+cdef object facts_of(object obj, Protocol protocol):
+    """The dict that obj answers by; all that is of interest is read of it at once."""
+    cdef object facts = None
+    cdef bint absent = False
+    try:
+        facts = getattr(obj, protocol.dunder)
+        if isinstance(facts, dict):
+            return facts
+    except AttributeError:
+        absent = True
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        refuse_producer(obj, protocol, error)
+    if absent:
+        refuse("no_door", obj, protocol)
+    refuse("bad_answer", obj, protocol, (protocol.dunder, "a dict", facts))
 
 
 cdef object take_bytes(object obj, object place, object offset, Record* record, int want):
@@ -261,10 +289,10 @@ cdef object take_bytes(object obj, object place, object offset, Record* record, 
     cdef Py_ssize_t low, high, room, start = 0
     if not PyObject_CheckBuffer(source):
         refuse("bad_interface", obj, ARRAY_INTERFACE, (
-            "data", place, "a pair (address, readonly) or a buffer" if place is not None
+            "data", place, f"{PLACE} or a buffer" if place is not None
             else "a pair (address, readonly) or a buffer, and the object itself has no buffer"))
     if offset is not None:
-        read_number(obj, "offset", offset, &start)
+        read_number(obj, ARRAY_INTERFACE, "offset", offset, &start)
     owner = new_buffer_owner()
     try:
         PyObject_GetBuffer(source, &owner.lease, PyBUF_ANY_CONTIGUOUS)
@@ -415,6 +443,21 @@ cdef inline void write_strides(const Record* record, Py_ssize_t* out) noexcept:
             natural = strides[i] * shape[i]
         else:
             out[i] = natural
+
+
+cdef str said_typestr(Code code):
+    """The typestr of what a device computes with, in its own byte order; None where there is none."""
+    cdef char text[40]
+    if write_typestr(code, text) < 0 or is_wide_integer(code) or code.order_unit & ORDER_BIG:
+        return None
+    return (<const char*> text).decode("ascii")
+
+
+cdef tuple said_strides(const Record* record):
+    """The strides in bytes, as a tuple."""
+    cdef Py_ssize_t steps[64]  # MAX_DIMS
+    write_strides(record, steps)
+    return tuple_of(steps, record.ndim)
 
 
 cdef object give_struct(Owner owner, Record* record, object shown):

@@ -344,6 +344,9 @@ cdef void* new_struct(size_t head, Record* record, object shown) except NULL:
     cdef int i
     if not code_to_dlpack(record.dtype, &said.code, &said.bits, &said.lanes):
         refuse("dtype_not_sayable", shown)
+    if record.device_id < 0:
+        from lend.protocols import device_refusals
+        raise device_refusals.no_number(shown, "DLPack")
     if not record.flags & C_CONTIGUOUS:
         for i in range(record.ndim):
             if shape[i] > 1 and (strides[i] < 0 or strides[i] % record.itemsize):

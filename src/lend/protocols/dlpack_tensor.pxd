@@ -5,7 +5,7 @@ from lend._core.checked cimport mul_overflows
 from lend._core.dlpack cimport DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
-    clear_dims, row_major, set_ndim, shape_of, span_of, strides_of,
+    clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dlpack_type cimport code_from_dlpack
@@ -28,11 +28,6 @@ cdef enum:
     FIELD_MEMORY
     FIELD_VERSION
     FIELD_READ_ONLY
-
-
-cdef inline bint has_addresses(int device_type) noexcept nogil:
-    """False for devices whose `data` is an opaque handle (OpenCL, Vulkan, Metal, WebGPU) and for unknown ones."""
-    return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
 
 
 cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:

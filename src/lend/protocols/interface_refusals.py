@@ -118,13 +118,13 @@ def hidden(shown: "Any", protocol: "Protocol", host: bool) -> AttributeError:
     return AttributeError(f"this {kind} has no {protocol.dunder}: {why}")
 
 
-def no_such_device(obj: "Any", protocol: "Protocol", number: int) -> LendError:
+def no_such_device(obj: "Any", protocol: "Protocol | None", number: int) -> LendError:
     from lend.device import Device
 
     return UnsupportedType.build(
         f"{name(obj)} has a pointer on {Device(number, 0)}, where memory has no addresses",
         came=name(obj),
-        tried="__dlpack_device__",
+        tried="from_pointer" if protocol is None else "__dlpack_device__",
         remedy="DLPack, which carries handles",
     )
 

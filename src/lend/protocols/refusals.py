@@ -305,7 +305,7 @@ def not_host(shown: "Any", protocol: "Protocol | None") -> LendError:
     return NotHostAccessible.build(
         f"{asked} needs host memory; this {type(shown).__name__} is on {shown.device}",
         came=facts(shown),
-        remedy="hand it on by DLPack, or move it with the library that made it: lend does not copy between devices yet",
+        remedy="hand it on as it is, or move it with the library that made it: lend does not copy between devices yet",
     )
 
 

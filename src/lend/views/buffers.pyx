@@ -150,10 +150,12 @@ cdef class Buffer(Lent):
             shape = ((room - start) // here,)
         fill_from_pointer(&made.record, <size_t> record.data + start if room and not record.flags & HANDLE else 64,
                           (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner,
-                          strides, (record.device_type, record.device_id), True)
+                          strides, "cpu", True)
         span_of(&made.record, &low, &high)
         if high > low and (start + low < 0 or start + high > room):
             raise refusals.out_of_bounds(self, start + low, start + high, room)
+        made.record.device_type = record.device_type
+        made.record.device_id = record.device_id
         made.record.data = record.data + start
         made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
         check_layout(&made.record)
@@ -274,6 +276,16 @@ cdef class Buffer(Lent):
         capsule = array_interface.give_struct(owner, &record, self)
         self.record.flags |= ADDRESS_TOLD
         return capsule
+
+    @property
+    def __cuda_array_interface__(self):
+        """CUDA array interface over the bytes as uint8; see `View.__cuda_array_interface__`."""
+        return derived().cuda_array_interface_of(view_of_bytes(self), self)
+
+    @property
+    def __sycl_usm_array_interface__(self):
+        """SYCL's interface over the bytes as uint8; see `View.__sycl_usm_array_interface__`."""
+        return derived().sycl_usm_of(view_of_bytes(self), self)
 
     def __repr__(self):
         from lend.views import describe

@@ -10,7 +10,7 @@ from lend._core.record cimport (
 )
 from lend.dtypes.code cimport Code, code_in_other_order, code_is_swapped, code_itemsize
 from lend.dtypes.dtype cimport code_of, dtype_from_code
-from lend.protocols cimport array_interface, dlpack
+from lend.protocols cimport array_interface, cuda_array_interface, dlpack, sycl_usm
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
@@ -65,6 +65,24 @@ def array_struct_of(View view):
     capsule = array_interface.give_struct(owner, &record, view)
     view.record.flags |= ADDRESS_TOLD
     return capsule
+
+
+def cuda_array_interface_of(View view, shown):
+    """`__cuda_array_interface__` of a View or Buffer, which is shown in refusals."""
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    cdef dict said = cuda_array_interface.give(owner, &record, shown)
+    (<Lent> shown).record.flags |= ADDRESS_TOLD
+    return said
+
+
+def sycl_usm_of(View view, shown):
+    """`__sycl_usm_array_interface__` of a View or Buffer, which is shown in refusals."""
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    cdef dict said = sycl_usm.give(owner, &record, shown)
+    (<Lent> shown).record.flags |= ADDRESS_TOLD
+    return said
 
 
 def indexed(View view, index):
@@ -213,6 +231,9 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
         check_stream(&record, shown, stream)
     if dl_device is not None:
         kind, number = device_pair(dl_device)
+        if record.device_id < 0 and int(kind) == record.device_type:
+            from lend.protocols import device_refusals
+            raise device_refusals.no_number(shown, f"dl_device={dl_device}")
         if int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU):
             if int(kind) != DEVICE_CPU or not on_host(&record):
                 from lend.protocols import refusals

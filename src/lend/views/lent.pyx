@@ -159,8 +159,11 @@ cdef class Lent:
     # -- protocols --
 
     def __dlpack_device__(self):
-        """DLPack: (device type, device id)."""
+        """DLPack: (device type, device id); UnsupportedType where the id is not known ("cuda:?")."""
         alive(&self.record, self)
+        if self.record.device_id < 0:
+            from lend.protocols import device_refusals
+            raise device_refusals.no_number(self, "__dlpack_device__()")
         return (self.record.device_type, self.record.device_id)
 
     def __reduce_ex__(self, protocol):

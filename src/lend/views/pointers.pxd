@@ -3,8 +3,8 @@ from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uintptr_t
 
 from lend._core.record cimport (
-    DEVICE_CPU, LAYOUT_OK, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count, row_major, set_ndim,
-    shape_of, span_of, strides_of,
+    DEVICE_CPU, LAYOUT_OK, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count, has_addresses, row_major,
+    set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dtype cimport code_of
@@ -28,6 +28,9 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     where = Device(device)
     if not 0 < where.type < 256:
         raise refusals.bad_pointer(owner, "device", where.type, "a device type from 1 to 255")
+    if not has_addresses(where.type):
+        from lend.protocols import interface_refusals
+        raise interface_refusals.no_such_device(owner, None, where.type)
     code_of(dtype, &record.dtype)
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = where.type

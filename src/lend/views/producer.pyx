@@ -72,6 +72,16 @@ cdef class Producer:
         """NumPy's array struct; AttributeError where it cannot carry this memory."""
         return told(self).__array_struct__
 
+    @property
+    def __cuda_array_interface__(self):
+        """CUDA array interface, version 3; AttributeError where it cannot carry this memory."""
+        return told(self).__cuda_array_interface__
+
+    @property
+    def __sycl_usm_array_interface__(self):
+        """SYCL's interface, version 1; AttributeError where it cannot carry this memory."""
+        return told(self).__sycl_usm_array_interface__
+
     def __array__(self, dtype=None, copy=None):
         """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
         return view_of_producer(self).__array__(dtype, copy)

@@ -106,7 +106,8 @@ cdef class View(Lent):
 
     A View copies nothing and keeps the memory alive: its owner holds a lease (an open buffer, a DLPack tensor, a
     reference) that is given back when the last View, slice, array or capsule made from it is gone. It speaks the buffer
-    protocol, DLPack, `__array_interface__` and `__array_struct__`, so every library can take it.
+    protocol, DLPack, `__array_interface__` and `__array_struct__`, so every library can take it; of CUDA memory and of
+    USM with its context the interfaces of these.
 
     Attributes
     ----------
@@ -401,6 +402,20 @@ cdef class View(Lent):
     def __array_struct__(self):
         """NumPy's array struct; AttributeError where it cannot carry this View."""
         return derived().array_struct_of(self)
+
+    @property
+    def __cuda_array_interface__(self):
+        """CUDA array interface, version 3, with the stream that the memory came with; AttributeError elsewhere.
+
+        The dict holds nothing: this View is the owner, and keeps the memory until it goes. `stream` is None where
+        nothing is pending, and absent where the producer did not tell; `mask` is never there.
+        """
+        return derived().cuda_array_interface_of(self, self)
+
+    @property
+    def __sycl_usm_array_interface__(self):
+        """SYCL's interface, version 1, for memory that came with a `syclobj`; AttributeError elsewhere."""
+        return derived().sycl_usm_of(self, self)
 
     def __array__(self, dtype=None, copy=None):
         """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
