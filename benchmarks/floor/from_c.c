@@ -3,14 +3,14 @@
 
 /* look at the memory and keep nothing */
 static PyObject *borrow(PyObject *module, PyObject *object) {
-  lend_view view = LEND_VIEW_INIT;
+  lend_view view;
   if (lend_borrow(object, NULL, &view) < 0) return NULL;
   lend_release(&view);
   Py_RETURN_NONE;
 }
 /* the same with everything asked that a function over floats asks */
 static PyObject *borrow_floats(PyObject *module, PyObject *object) {
-  lend_view view = LEND_VIEW_INIT;
+  lend_view view;
   lend_request request = LEND_REQUEST_INIT;
   request.flags = LEND_C_ORDER | LEND_NEED_ALIGNED;
   request.dtype = lend_native(LEND_FLOAT, 32);
@@ -21,13 +21,13 @@ static PyObject *borrow_floats(PyObject *module, PyObject *object) {
 }
 /* hold the memory, and give it back */
 static PyObject *acquire(PyObject *module, PyObject *object) {
-  lend_view view = LEND_VIEW_INIT;
+  lend_view view;
   if (lend_acquire(object, NULL, &view) < 0) return NULL;
   lend_release(&view);
   Py_RETURN_NONE;
 }
 static PyObject *address(PyObject *module, PyObject *object) {
-  lend_view view = LEND_VIEW_INIT;
+  lend_view view;
   PyObject *found;
   if (lend_borrow(object, NULL, &view) < 0) return NULL;
   found = PyLong_FromVoidPtr(lend_data(&view));
@@ -39,7 +39,7 @@ static PyObject *address(PyObject *module, PyObject *object) {
 static PyObject *borrow_each(PyObject *module, PyObject *const *objects, Py_ssize_t count) {
   Py_ssize_t i;
   for (i = 0; i < count; i++) {
-    lend_view view = LEND_VIEW_INIT;
+    lend_view view;
     if (lend_borrow(objects[i], NULL, &view) < 0) return NULL;
     lend_release(&view);
   }

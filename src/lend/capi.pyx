@@ -1,7 +1,7 @@
 """The way in from C: the functions behind include/lend.h, over the same takes and owners as `lend.view`.
 
-Called through one capsule with a table that only grows. Every function here catches what is raised and leaves it set
-for its caller in C.
+Called through one capsule with a table that only grows. What is raised here is left set for the caller in C, which gets
+-1 or NULL.
 """
 from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_New
@@ -9,13 +9,13 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from lend._core.checked cimport interpreter_gone
+from lend._core.checked cimport interpreter_gone, raise_pending
 from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
     UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
-    on_host, row_major, set_ndim, shape_of, span_of, strides_of,
+    item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
@@ -27,6 +27,7 @@ from lend import front
 from lend.doors import is_suboffsets
 from lend.errors import UnsupportedLayout
 from lend.protocols import refusals
+from lend.requirements import check_stream
 
 cdef extern from "lend.h" nogil:
     const int LEND_ABI_MAJOR
@@ -37,6 +38,7 @@ cdef extern from "lend.h" nogil:
     const uint32_t LEND_ALIGNED
     const uint32_t LEND_EXCLUSIVE
     const uint32_t LEND_OPAQUE_HANDLE
+    const uint32_t LEND_SYNC_UNKNOWN
     const uint32_t LEND_WRITABLE
     const uint32_t LEND_C_ORDER
     const uint32_t LEND_F_ORDER
@@ -75,13 +77,13 @@ cdef extern from "lend.h" nogil:
         uint32_t major
         uint32_t minor
         size_t size
-        int (*acquire)(PyObject* obj, const lend_request* request, lend_view* view)
-        int (*borrow)(PyObject* obj, const lend_request* request, lend_view* view)
-        PyObject* (*wrap)(const lend_view* description, PyObject* owner, void (*release)(void*) noexcept, void* context)
-        int (*host_access)(const lend_view* view)
+        int (*acquire)(PyObject* obj, const lend_request* request, lend_view* view) except -1
+        int (*borrow)(PyObject* obj, const lend_request* request, lend_view* view) except -1
+        PyObject* (*wrap)(const lend_view* description, PyObject* owner, void (*release)(void*) noexcept,
+                          void* context) except NULL
+        int (*host_access)(const lend_view* view) except -1
 
 cdef extern from "Python.h":
-    void PyErr_SetObject(object kind, object value)
     void drop "Py_DecRef"(PyObject*)
     PyObject* PyErr_Occurred()
     bint PyErr_ExceptionMatches(PyObject*)
@@ -97,27 +99,23 @@ if (LEND_READONLY | LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS | LEND_EXCLUSIVE | LEN
     raise ImportError("lend.h and lend's records number their flags differently")
 
 
-cdef int raised(object error) noexcept:
-    PyErr_SetObject(type(error), error)
-    return -1
-
-
 # -- taking --------------------------------------------------------------------------------------------------------
 
-cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
+cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) except -1:
     cdef View made
-    try:
-        check_abi(view)
-        view.release = NULL
-        made = taken(<object> obj, request)
-        # a View of our own, which nobody else knows: it is the lease
-        fill(view, &made.record, owner_of(made) if made.record.flags & HANDLE else made.holder)
-        Py_INCREF(made)
-        view.lease = <void*> made
-        view.release = release_view
-        return 0
-    except BaseException as error:  # noqa: BLE001
-        return raised(error)
+    if view.abi >> 16 != LEND_ABI_MAJOR or view.struct_size < sizeof(lend_view):
+        raise wrong_abi(view)
+    view.release = NULL
+    made = taken(<object> obj, request)
+    if made.record.flags & HANDLE or made.record.device_type != DEVICE_CPU or made.record.ndim > INLINE_DIMS:
+        tell_in_full(view, &made.record, owner_of(made) if made.record.flags & HANDLE else made.holder)
+    else:
+        tell(view, &made.record, view.dims, INLINE_DIMS)
+    # a View of our own, which nobody else knows: it is the lease
+    Py_INCREF(made)
+    view.lease = <void*> made
+    view.release = release_view
+    return 0
 
 
 cdef View taken(object obj, const lend_request* request):
@@ -137,12 +135,11 @@ cdef View taken(object obj, const lend_request* request):
     return made if meets(&made.record, request) else by_request(made, request)
 
 
-cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
+cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) except -1:
     """Without a lease where the memory stays as long as obj is held and nothing of Python runs; else as acquire."""
     cdef Record record
     cdef Protocol protocol
     cdef View ours
-    cdef int wrong
     if view.abi >> 16 == LEND_ABI_MAJOR and view.struct_size >= sizeof(lend_view):
         if type(<object> obj) is View:
             ours = <View> obj
@@ -154,13 +151,13 @@ cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) noe
             if protocol is not None and protocol.peek is not NULL:
                 if protocol.peek(<object> obj, &record, protocol.data):
                     if not record.flags & HANDLE and lends(&record, request):
-                        wrong = lent(view, &record, None)
-                        clear_dims(&record)
-                        return wrong
+                        if record.ndim > INLINE_DIMS:
+                            return lent_and_cleared(view, &record)
+                        return lent(view, &record, None)
                     clear_dims(&record)
                 elif PyErr_Occurred() is not NULL:
                     if not PyErr_ExceptionMatches(<PyObject*> Exception):
-                        return -1    # an interrupt
+                        raise_pending()    # an interrupt
                     PyErr_Clear()
     return acquire(obj, request, view)
 
@@ -172,25 +169,30 @@ cdef inline bint lends(const Record* record, const lend_request* request) noexce
                                and meets(record, request))
 
 
-cdef inline int lent(lend_view* view, const Record* record, object owner) noexcept:
+cdef inline int lent(lend_view* view, const Record* record, object owner) except -1:
     """Fill in a view that holds nothing but, above 8 dimensions, its dimensions."""
-    try:
-        fill(view, record, owner)
-    except MemoryError as error:
-        return raised(error)
     view.lease = NULL
     view.release = NULL
+    if record.device_type == DEVICE_CPU and record.ndim <= INLINE_DIMS:
+        tell(view, record, view.dims, INLINE_DIMS)
+        return 0
+    tell_in_full(view, record, owner)
     if view.far_dims is not NULL:
         view.release = release_dims
     return 0
 
 
-cdef int check_abi(const lend_view* view) except -1:
-    if view.abi >> 16 != LEND_ABI_MAJOR or view.struct_size < sizeof(lend_view):
-        raise ValueError(
-            f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {LEND_ABI_MAJOR}: abi {view.abi:#x}, "
-            f"struct_size {view.struct_size}")
-    return 0
+cdef int lent_and_cleared(lend_view* view, Record* record) except -1:
+    try:
+        return lent(view, record, None)
+    finally:
+        clear_dims(record)
+
+
+cdef object wrong_abi(const lend_view* view):
+    return ValueError(
+        f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {LEND_ABI_MAJOR}: abi {view.abi:#x}, "
+        f"struct_size {view.struct_size}")
 
 
 cdef inline int wanted(const lend_request* request) except -1:
@@ -221,6 +223,8 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
     if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
         return False
     if request.flags & LEND_NEED_ALIGNED and not is_aligned(record):
+        return False
+    if request.stream is not NULL and not on_host(record):
         return False
     if request.device_type == 0:
         return True
@@ -255,6 +259,8 @@ cdef View by_request(object obj, const lend_request* request):
         raise unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
         raise refusals.not_host(made, None)
+    if request.stream is not NULL and not on_host(&made.record):
+        check_stream(made, <size_t> request.stream)
     return made
 
 
@@ -268,36 +274,54 @@ cdef object unaligned(View view):
     )
 
 
-cdef inline int fill(lend_view* view, const Record* record, object owner) except -1:
-    """Write a record down as lend.h has it; the owner knows the handle of memory without addresses, and the stream."""
+cdef inline void tell(lend_view* view, const Record* record, int64_t* dims, int stride_at) noexcept nogil:
+    """Write down as lend.h has it what a record says."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
-    cdef int64_t* dims = view.dims
-    cdef int stride_at = INLINE_DIMS
+    cdef int64_t count = 1
+    cdef Py_ssize_t need
+    cdef size_t places = <size_t> record.data   # what every element's address is a sum of, its bits together
     cdef int i
-    view.far_dims = NULL
-    if record.ndim > INLINE_DIMS:
-        view.far_dims = <int64_t*> malloc(2 * record.ndim * sizeof(int64_t))
-        if view.far_dims is NULL:
-            raise MemoryError
-        dims = view.far_dims
-        stride_at = record.ndim
     for i in range(record.ndim):
         dims[i] = shape[i]
         dims[stride_at + i] = strides[i]
+        count *= shape[i]
+        if shape[i] > 1:
+            places |= <size_t> strides[i]
+    view.far_dims = NULL
     view.data = record.data
     view.byte_offset = 0
-    view.nbytes = <uint64_t> byte_count(record)
+    view.nbytes = <uint64_t> count * record.itemsize
     view.device_type = record.device_type
     view.device_id = record.device_id
     code_to_c(record.dtype, &view.dtype)
     view.ndim = record.ndim
     view.flags = record.flags & SHARED_FLAGS
-    if is_aligned(record):
+    need = item_alignment(record)   # a power of two, or 0 for less than a byte
+    if need <= 1 or not places & <size_t> (need - 1) or not count:
         view.flags |= LEND_ALIGNED
     view.sync = NULL
-    if type(owner) is DeviceOwner and type((<DeviceOwner> owner).pending) is int:
-        view.sync = <void*> <size_t> (<DeviceOwner> owner).pending
+
+
+cdef int tell_in_full(lend_view* view, const Record* record, object owner) except -1:
+    """The same for any record; the owner knows the handle of memory without addresses, and the stream."""
+    cdef int64_t* dims = view.dims
+    cdef int64_t* far = NULL
+    if record.ndim > INLINE_DIMS:
+        far = <int64_t*> malloc(2 * record.ndim * sizeof(int64_t))
+        if far is NULL:
+            raise MemoryError
+        dims = far
+    tell(view, record, dims, INLINE_DIMS if far is NULL else record.ndim)
+    view.far_dims = far
+    if not on_host(record):
+        view.flags |= LEND_SYNC_UNKNOWN
+    if type(owner) is DeviceOwner:
+        if (<DeviceOwner> owner).pending is None:
+            view.flags &= ~LEND_SYNC_UNKNOWN
+        elif type((<DeviceOwner> owner).pending) is int:
+            view.flags &= ~LEND_SYNC_UNKNOWN
+            view.sync = <void*> <size_t> (<DeviceOwner> owner).pending
     if record.flags & HANDLE and isinstance(owner, DLPackOwner):
         view.byte_offset = <uint64_t> <size_t> record.data
         if (<DLPackOwner> owner).versioned:
@@ -324,20 +348,17 @@ cdef void release_view(lend_view* view) noexcept nogil:
             drop(<PyObject*> view.lease)
 
 
-cdef int host_access(const lend_view* view) noexcept:
+cdef int host_access(const lend_view* view) except -1:
     """Whether the host may read the memory now."""
     if view.device_type in (1, 3, 11, 13) and not view.flags & LEND_OPAQUE_HANDLE:
         return 0
-    try:
-        from lend.device import Device
-        from lend.errors import NotHostAccessible
-        raise NotHostAccessible.build(
-            f"the host cannot read memory on {Device(view.device_type, view.device_id)}",
-            came=f"a lend_view of {view.nbytes} bytes",
-            remedy="copy it with the library that made it, or ask for device_type 1 in the request",
-        )
-    except BaseException as error:  # noqa: BLE001
-        return raised(error)
+    from lend.device import Device
+    from lend.errors import NotHostAccessible
+    raise NotHostAccessible.build(
+        f"the host cannot read memory on {Device(view.device_type, view.device_id)}",
+        came=f"a lend_view of {view.nbytes} bytes",
+        remedy="copy it with the library that made it, or ask for device_type 1 in the request",
+    )
 
 
 # -- giving --------------------------------------------------------------------------------------------------------
@@ -345,30 +366,27 @@ cdef int host_access(const lend_view* view) noexcept:
 # what a program in C is told by when the last holder has gone
 ctypedef void (*ReleaseCallback)(void* context) noexcept
 
-cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback release, void* context) noexcept:
+cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback release, void* context) except NULL:
     """A View over memory of a program in C."""
     cdef Record record
     cdef CallbackOwner made
+    if said.abi >> 16 != LEND_ABI_MAJOR or said.struct_size < sizeof(lend_view):
+        raise wrong_abi(said)
+    if owner is NULL and release is NULL:
+        raise TypeError("lend_wrap needs what keeps the memory alive: an owner, or a release function")
+    read_description(said, &record)
     try:
-        check_abi(said)
-        if owner is NULL and release is NULL:
-            raise TypeError("lend_wrap needs what keeps the memory alive: an owner, or a release function")
-        read_description(said, &record)
-        try:
-            made = CallbackOwner.__new__(CallbackOwner)
-            made.held = None if owner is NULL else <object> owner
-            remember_span(made, &record)
-            view = view_of(made, &record)
-        finally:
-            clear_dims(&record)
-        # from here on the owner calls it; nothing can fail any more
-        made.context = context
-        made.give_back = release
-        Py_INCREF(view)
-        return <PyObject*> view
-    except BaseException as error:  # noqa: BLE001
-        raised(error)
-        return NULL
+        made = CallbackOwner.__new__(CallbackOwner)
+        made.held = None if owner is NULL else <object> owner
+        remember_span(made, &record)
+        view = view_of(made, &record)
+    finally:
+        clear_dims(&record)
+    # from here on the owner calls it; nothing can fail any more
+    made.context = context
+    made.give_back = release
+    Py_INCREF(view)
+    return <PyObject*> view
 
 
 cdef int read_description(const lend_view* said, Record* record) except -1:

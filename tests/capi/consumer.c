@@ -153,21 +153,38 @@ static PyObject *accessible(PyObject *module, PyObject *object) {
     Py_RETURN_NONE;
 }
 
+/* nothing of the struct is cleared before it is filled, nor after a refusal */
 static PyObject *uninitialised(PyObject *module, PyObject *object) {
     lend_view v;
-    memset(&v, 0, sizeof(v));
-    if (lend_acquire(object, NULL, &v) < 0) return NULL;
-    Py_RETURN_NONE;
+    PyObject *made;
+    memset(&v, 0xA5, sizeof(v));
+    if (lend_acquire(object, NULL, &v) < 0) {
+        lend_release(&v);
+        return NULL;
+    }
+    made = describe(&v);
+    lend_release(&v);
+    memset(&v, 0xA5, sizeof(v));
+    if (lend_borrow(object, NULL, &v) < 0) {
+        Py_XDECREF(made);
+        return NULL;
+    }
+    lend_release(&v);
+    return made;
 }
 
-static PyObject *small(PyObject *module, PyObject *object) {
+/* as a module would call whose lend.h says another ABI, or knows less of the struct */
+static PyObject *of_another_header(PyObject *module, PyObject *args) {
     lend_view v = LEND_VIEW_INIT;
-    v.struct_size = 64;
-    if (lend_borrow(object, NULL, &v) < 0) return NULL;
+    PyObject *object;
+    int borrowing;
+    if (!PyArg_ParseTuple(args, "OIIi", &object, &v.abi, &v.struct_size, &borrowing)) return NULL;
+    if ((borrowing ? lend_functions->borrow : lend_functions->acquire)(object, NULL, &v) < 0) return NULL;
+    lend_release(&v);
     Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"small", small, METH_O, NULL},
+static PyMethodDef methods[] = {{"of_another_header", of_another_header, METH_VARARGS, NULL},
                                 {"acquired", acquired, METH_VARARGS, NULL},
                                 {"borrowed", borrowed, METH_VARARGS, NULL},
                                 {"bytes_of", bytes_of, METH_O, NULL},

@@ -227,9 +227,13 @@ def test_a_released_view_is_refused(consumer):
         consumer.borrowed(view)
 
 
-def test_a_view_that_was_not_initialised_is_refused(consumer):
-    with pytest.raises(ValueError, match="LEND_VIEW_INIT"):
-        consumer.uninitialised(b"abcd")
+def test_a_view_that_was_not_initialised_is_filled_whole(consumer):
+    assert consumer.uninitialised(b"abcd") == consumer.acquired(b"abcd")
+
+
+def test_a_view_that_was_not_initialised_holds_nothing_after_a_refusal(consumer):
+    with pytest.raises(lend.LendError):
+        consumer.uninitialised(object())
 
 
 # -- the producer side ---------------------------------------------------------------------------------------------

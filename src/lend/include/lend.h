@@ -82,7 +82,8 @@ enum {
     LEND_F_CONTIGUOUS = 4,
     LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment */
     LEND_EXCLUSIVE = 16,    /* a private copy */
-    LEND_OPAQUE_HANDLE = 32 /* `data` is a handle of the device's, and `byte_offset` counts into it */
+    LEND_OPAQUE_HANDLE = 32, /* `data` is a handle of the device's, and `byte_offset` counts into it */
+    LEND_SYNC_UNKNOWN = 64   /* memory of a device of which nobody said on what stream it is ordered: wait for all */
 };
 
 typedef struct lend_view {
@@ -98,7 +99,8 @@ typedef struct lend_view {
     uint32_t flags;
     int64_t dims[2 * LEND_INLINE_DIMS]; /* shape, then strides in bytes; use lend_shape() and lend_strides() */
     int64_t *far_dims;                  /* instead of dims above 8 dimensions: ndim extents, then ndim strides */
-    void *sync;                         /* stream on which the memory is ordered; NULL: none */
+    void *sync;                         /* stream on which the memory is ordered; NULL: none to wait for, unless
+                                           LEND_SYNC_UNKNOWN is set. 1 and 2 are CUDA's default streams */
     void *lease;                        /* what release gives back; NULL for a borrowed view */
     void (*release)(struct lend_view *view);
     void *reserved[2];
@@ -246,9 +248,21 @@ static inline int lend_import(void) {
     return 0;
 }
 
+/* What the caller's header knows of the struct; the rest is filled in by the functions below. Not the whole of it is
+ * cleared, which would cost as much as borrowing. */
+static inline void lend_view_start(lend_view *view) {
+    view->abi = LEND_ABI;
+    view->struct_size = sizeof(*view);
+    view->data = NULL;
+    view->lease = NULL;
+    view->release = NULL;
+}
+
 /* Describe the memory of an object and keep it alive until lend_release(). `request` may be NULL: whatever comes, as it
- * lies. 0, or -1 with an exception set and nothing to release. With the GIL. */
+ * lies. 0, or -1 with an exception set and nothing to release. What was in `view` is overwritten, so that it need not be
+ * initialised, unless lend_release() may come by before. With the GIL. */
 static inline int lend_acquire(PyObject *object, const lend_request *request, lend_view *view) {
+    lend_view_start(view);
     if (lend_functions == NULL && lend_import() < 0) return -1;
     return lend_functions->acquire(object, request, view);
 }
@@ -256,6 +270,7 @@ static inline int lend_acquire(PyObject *object, const lend_request *request, le
 /* As lend_acquire, for as long as the call in which you are lasts: the caller holds `object`, no Python code runs
  * meanwhile, the GIL stays with you. Mostly no object is made. lend_release() is still due, and mostly does nothing. */
 static inline int lend_borrow(PyObject *object, const lend_request *request, lend_view *view) {
+    lend_view_start(view);
     if (lend_functions == NULL && lend_import() < 0) return -1;
     return lend_functions->borrow(object, request, view);
 }

@@ -105,7 +105,8 @@ enum {
     LEND_F_CONTIGUOUS = 4,
     LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment */
     LEND_EXCLUSIVE = 16,    /* a private copy */
-    LEND_OPAQUE_HANDLE = 32 /* `data` is a handle of the device's, and `byte_offset` counts into it */
+    LEND_OPAQUE_HANDLE = 32, /* `data` is a handle of the device's, and `byte_offset` counts into it */
+    LEND_SYNC_UNKNOWN = 64   /* memory of a device of which nobody said on what stream it is ordered: wait for all */
 };
 
 typedef struct lend_view {
@@ -121,7 +122,8 @@ typedef struct lend_view {
     uint32_t flags;
     int64_t dims[2 * LEND_INLINE_DIMS]; /* shape, then strides in bytes; use lend_shape() and lend_strides() */
     int64_t *far_dims;                  /* instead of dims above 8 dimensions: ndim extents, then ndim strides */
-    void *sync;                         /* stream on which the memory is ordered; NULL: none */
+    void *sync;                         /* stream on which the memory is ordered; NULL: none to wait for, unless
+                                           LEND_SYNC_UNKNOWN is set. 1 and 2 are CUDA's default streams */
     void *lease;                        /* what release gives back; NULL for a borrowed view */
     void (*release)(struct lend_view *view);
     void *reserved[2];
