@@ -3,9 +3,12 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
 from lend.dtypes.code cimport (
-    KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_OPAQUE, KIND_TIMEDELTA,
-    KIND_UINT, ORDER_BIG, UNIT_MASK, Code, code_itemsize, code_swap_size, make_code,
+    KIND_BFLOAT, KIND_BOOL, KIND_BYTES, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_MINI,
+    KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_SUBUINT, KIND_TEXT, KIND_TIMEDELTA, KIND_UINT, ORDER_BIG, UNIT_MASK,
+    Code, code_has_lanes, code_itemsize, code_swap_size, make_code,
 )
+
+from lend.dtypes.dlpack_type cimport DLPACK_FIRST_MINI, DLPACK_LAST_MINI, code_from_dlpack, mini_bits
 
 cdef extern from "lend.h" nogil:
     ctypedef struct lend_dtype:
@@ -17,14 +20,16 @@ cdef extern from "lend.h" nogil:
         uint32_t itemsize
         uint32_t multiplier
     const int LEND_ANY_TYPE
+    const int LEND_INT
+    const int LEND_UINT
     const int LEND_OPAQUE
 
 cdef extern from * nogil:
     """
     /* kinds of code.pxd -> codes of lend.h */
     static const uint8_t lend_kind_codes[] = {
-        LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME, LEND_TIMEDELTA,
-        LEND_HANDLE,
+        LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME,
+        LEND_TIMEDELTA, LEND_HANDLE, LEND_BYTES, LEND_UCS4, LEND_OBJECT, LEND_RECORD,
     };
     #define LEND_KINDS ((int)sizeof(lend_kind_codes))
     """
@@ -35,17 +40,23 @@ cdef extern from * nogil:
 cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
     """Write a code as lend.h has it; every code can be said."""
     memset(out, 0, sizeof(lend_dtype))
-    out.code = KIND_CODES[code.kind]
+    out.code = (KIND_CODES[code.kind] if code.kind < KIND_MINI else code.order_unit if code.kind == KIND_MINI
+                else LEND_UINT if code.kind == KIND_SUBUINT else LEND_INT)
     out.order = c"|" if code_swap_size(code) <= 1 else c">" if code.order_unit & ORDER_BIG else c"<"
-    out.unit = code.order_unit & UNIT_MASK
     out.bits = code.bits
     out.itemsize = <uint32_t> code_itemsize(code)
     out.lanes = 1
     out.multiplier = 1
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
+        out.unit = code.order_unit & UNIT_MASK
         out.multiplier = code.param
-    elif code.kind != KIND_OPAQUE:
+    elif code.kind == KIND_RECORD or code.kind == KIND_BYTES or code.kind == KIND_TEXT:
+        out.bits = 0  # what is measured in itemsize alone
+    elif code_has_lanes(code):
         out.lanes = <uint16_t> code.param
+    if code.kind >= KIND_MINI:
+        # the bits that count: padded to a byte where the itemsize has a byte for each lane
+        out.bits = <uint16_t> (mini_bits(code.order_unit) if code.kind == KIND_MINI else code.order_unit)
 
 
 cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
@@ -55,6 +66,10 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
     cdef uint8_t order = ORDER_BIG if said.order == c">" else 0
     if said.order != c"<" and said.order != c">" and said.order != c"|":
         return False
+    if said.code >= DLPACK_FIRST_MINI and said.code <= DLPACK_LAST_MINI:
+        return said.bits and said.itemsize and not said.unit and code_from_dlpack(
+            said.code, <uint8_t> said.bits, said.lanes, out, said.bits < 8 and said.itemsize == said.lanes
+        ) and code_itemsize(out[0]) == <Py_ssize_t> said.itemsize
     for kind in range(KINDS):
         if KIND_CODES[kind] == said.code:
             break
@@ -63,6 +78,12 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
     if kind == KIND_OPAQUE:
         out[0] = make_code(KIND_OPAQUE, 0, said.itemsize, 0)
         return True
+    if kind == KIND_BYTES:
+        out[0] = make_code(KIND_BYTES, 8, said.itemsize, 0)
+        return True
+    if kind == KIND_TEXT:
+        out[0] = make_code(KIND_TEXT, 32, said.itemsize >> 2, order)
+        return said.itemsize % 4 == 0 and said.order != c"|"
     if kind == KIND_DATETIME or kind == KIND_TIMEDELTA:
         if said.bits != 64 or said.lanes != 1 or said.unit > 13 or said.multiplier == 0 or said.order == c"|":
             return False

@@ -28,10 +28,10 @@ from lend._core.record cimport (
     set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_BOOL, KIND_COMPLEX, KIND_INT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
-    code_is_swapped, code_itemsize, make_code,
+    KIND_BOOL, KIND_COMPLEX, KIND_INT, KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_UINT, NATIVE_ORDER, ORDER_BIG,
+    UNIT_MASK, Code, code_has_objects, code_is_swapped, code_itemsize, make_code,
 )
-from lend.dtypes.dtype cimport code_of
+from lend.dtypes.dtype cimport DType, code_of, dtype_from_code
 from lend.dtypes.typestr cimport TYPESTR_KINDS, code_from_typestr, typestr_size_fits, write_typestr
 from lend.protocols.integers cimport int_as_address, int_as_size, read_address, read_size, tuple_of
 
@@ -147,7 +147,17 @@ cdef int read_typestr(object obj, dict facts, object typestr, Record* record, in
             record.itemsize = <unsigned int> code_itemsize(record.dtype)
             if record.dtype.kind == KIND_OPAQUE:
                 name_opaque(obj, facts, typestr, record, want)
+            elif record.dtype.kind == KIND_OBJECT and (want & WANT_BYTES or not is_ndarray(obj)):
+                # whoever wants bytes wants no pointers, and only an ndarray is known to count the references in it
+                refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, "O"))
+            elif record.itemsize == 0:
+                refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, "V"))
             return 0
+    if is_ndarray(obj) and not want & WANT_BYTES and getattr(obj.dtype, "isbuiltin", 1) == 2:
+        # a dtype that another library adds, and spells as one of NumPy's kinds: <f1
+        code_of(obj.dtype, &record.dtype)
+        record.itemsize = <unsigned int> code_itemsize(record.dtype)
+        return 0
     # what lend has no dtype for is bytes to somebody who asked for bytes; object pointers and bits never are
     from lend.protocols.descr import typestr_parts
     kind, size = typestr_parts(typestr)
@@ -160,15 +170,25 @@ cdef int read_typestr(object obj, dict facts, object typestr, Record* record, in
 
 cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int want) except -1:
     """What a `V` typestr really is: the dtype that the object names, a record (refused), or opaque bytes."""
-    cdef object descr, name = None
+    cdef object descr, dtype, name = None
     cdef Code code
     cdef uint8_t order
+    from lend.dtypes.foreign import registered
     from lend.protocols.descr import read_descr
+    if is_ndarray(obj) and getattr(obj.dtype, "names", None) is not None:
+        # titles, alignment and fields out of order stand in its dtype alone
+        code_of(obj.dtype, &code)
+        if code_has_objects(code) and want & WANT_BYTES:
+            refuse("record_type", obj, ARRAY_INTERFACE, (True,))
+        if code_itemsize(code) == record.itemsize:
+            record.dtype = code
+            return 0
     if record.itemsize == 0:
         refuse("unread_typestr", obj, ARRAY_INTERFACE, (typestr, "V"))
     try:
         descr = facts.get("descr")
-        name = getattr(getattr(obj, "dtype", None), "name", None)
+        dtype = getattr(obj, "dtype", None)
+        name = getattr(dtype, "name", None)
     except Exception as error:  # noqa: BLE001
         refuse_producer(obj, ARRAY_INTERFACE, error)
     if descr is not None:
@@ -176,13 +196,19 @@ cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int wa
         if size != record.itemsize:
             refuse("bad_interface", obj, ARRAY_INTERFACE,
                    ("descr", descr, f"a list of fields of {record.itemsize} bytes, as the typestr {typestr!r} has it"))
-        if objects or (fields and not want & WANT_BYTES):
+        if objects:
             refuse("record_type", obj, ARRAY_INTERFACE, (objects,))
         if fields:
+            if not want & WANT_BYTES:
+                read_fields(obj, typestr, descr, record)
             return 0
     if type(name) is str:
         try:
-            code_of(name, &code)
+            made = registered(dtype)
+            if made is None:
+                code_of(name, &code)
+            else:
+                code_of(made, &code)
         except (ValueError, TypeError, BufferError):
             # a name of the library's own: NumPy's void and record types are bytes, others (float8, int4) are numbers
             if not want & WANT_BYTES and not name.startswith(("void", "record")):
@@ -192,6 +218,27 @@ cdef int name_opaque(object obj, dict facts, str typestr, Record* record, int wa
             order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
             record.dtype = make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | order)
     return 0
+
+
+cdef int read_fields(object obj, str typestr, object descr, Record* record) except -1:
+    """The record that a descr describes."""
+    cdef object wrong = None
+    try:
+        code_of(DType.from_typestr(typestr, descr), &record.dtype)
+    except (ValueError, TypeError, BufferError) as error:
+        wrong = error
+    if wrong is not None:
+        from lend.protocols import refusals
+        raise refusals.record_type(obj, ARRAY_INTERFACE, False) from wrong
+    return 0
+
+
+cdef bint is_ndarray(object obj) except -1:
+    """True for an ndarray: its pointers to objects are counted, and its dtype is one of NumPy's."""
+    for base in type(obj).__mro__:
+        if base.__name__ == "ndarray" and base.__module__ == "numpy":
+            return True
+    return False
 
 
 cdef int read_layout(object obj, object shape, object strides, Record* record) except -1:
@@ -405,13 +452,19 @@ cdef dict give_interface(Record* record, object shown):
     if not on_host(record) or write_typestr(record.dtype, text) < 0 or is_wide_integer(record.dtype):
         refuse("hidden", shown, ARRAY_INTERFACE, (on_host(record),))
     write_strides(record, steps)
-    return {
+    cdef dict said = {
         "data": (<size_t> record.data, True if record.flags & READONLY else False),
         "shape": tuple_of(shape_of(record), record.ndim),
         "strides": tuple_of(steps, record.ndim),
         "typestr": (<const char*> text).decode("ascii"),
         "version": 3,
     }
+    if record.dtype.kind == KIND_RECORD:
+        try:
+            said["descr"] = dtype_from_code(record.dtype).descr
+        except BufferError:
+            refuse("hidden", shown, ARRAY_INTERFACE, (True,))
+    return said
 
 
 cdef inline bint is_wide_integer(Code code) noexcept nogil:

@@ -23,6 +23,7 @@ from libc.string cimport strcmp
 from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
 from lend._core.dlpack cimport (
     DLPACK_FLAG_IS_COPIED,
+    DLPACK_FLAG_PADDED,
     DLPACK_FLAG_READ_ONLY,
     DLPACK_MAJOR_VERSION,
     DLPACK_MINOR_VERSION,
@@ -57,7 +58,7 @@ from lend._core.record cimport (
     shape_of,
     strides_of,
 )
-from lend.dtypes.dlpack_type cimport code_to_dlpack
+from lend.dtypes.dlpack_type cimport code_is_padded, code_to_dlpack
 from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor
 
 cdef:
@@ -141,7 +142,7 @@ cdef object take_named(object capsule, object producer, Record* record, int want
         else:
             tensor = &(<DLManagedTensor*> managed).dl_tensor
         record.flags = 0
-        wrong = read_tensor(tensor, record)
+        wrong = read_tensor(tensor, record, (<DLManagedTensorVersioned*> managed).flags if versioned else 0)
         if wrong:
             refuse_tensor(producer, tensor, wrong)
         if announced is not None and announced != record.device_type:
@@ -169,7 +170,7 @@ cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record
     if managed.version.major != DLPACK_MAJOR_VERSION:
         return drop_and_refuse(managed, producer, FIELD_VERSION)
     record.flags = 0
-    wrong = read_tensor(&managed.dl_tensor, record)
+    wrong = read_tensor(&managed.dl_tensor, record, managed.flags)
     if wrong:
         return drop_and_refuse(managed, producer, wrong)
     read_flags(managed.flags, record)
@@ -293,6 +294,8 @@ cdef object give(Owner owner, Record* record, object shown, int minor, bint copi
             raise
     if record.flags & READONLY:
         refuse("unversioned_read_only", shown)
+    if code_is_padded(record.dtype):
+        refuse("unversioned_padded", shown)
     legacy = <DLManagedTensor*> new_struct(sizeof(DLManagedTensor), record, shown)
     fill_tensor(&legacy.dl_tensor, <int64_t*> (legacy + 1), owner, record)
     legacy.manager_ctx = <void*> owner
@@ -340,7 +343,9 @@ cdef DLManagedTensorVersioned* give_managed(Owner owner, Record* record, object 
     managed = <DLManagedTensorVersioned*> new_struct(sizeof(DLManagedTensorVersioned), record, shown)
     managed.version.major = DLPACK_MAJOR_VERSION
     managed.version.minor = DLPACK_MINOR_VERSION
-    managed.flags = (DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0) | (DLPACK_FLAG_IS_COPIED if copied else 0)
+    managed.flags = ((DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0)
+                     | (DLPACK_FLAG_IS_COPIED if copied else 0)
+                     | (DLPACK_FLAG_PADDED if code_is_padded(record.dtype) else 0))
     fill_tensor(&managed.dl_tensor, <int64_t*> (managed + 1), owner, record)
     managed.manager_ctx = <void*> owner
     managed.deleter = delete_versioned

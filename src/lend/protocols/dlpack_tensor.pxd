@@ -2,7 +2,7 @@
 from libc.stdint cimport uint64_t, uintptr_t
 
 from lend._core.checked cimport mul_overflows
-from lend._core.dlpack cimport DLTensor
+from lend._core.dlpack cimport DLPACK_FLAG_PADDED, DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
     clear_dims, row_major, set_ndim, shape_of, span_of, strides_of,
@@ -35,7 +35,7 @@ cdef inline bint has_addresses(int device_type) noexcept nogil:
     return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
 
 
-cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
+cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t flags=0) noexcept nogil:
     """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
     cdef Py_ssize_t* shape
     cdef Py_ssize_t* strides
@@ -47,7 +47,8 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nog
         return FIELD_NDIM
     if tensor.ndim > 0 and tensor.shape is NULL:
         return FIELD_SHAPE
-    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype):
+    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype,
+                            flags & DLPACK_FLAG_PADDED != 0):
         return FIELD_DTYPE
     if <int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255:
         return FIELD_DEVICE
