@@ -50,7 +50,7 @@ def test_a_field_that_is_not_there_is_a_key_error_naming_those_that_are():
     view, _ = three()
     with pytest.raises(KeyError, match="'id', 'at', 'n'"):
         view["nothing"]
-    with pytest.raises(IndexError, match="no fields"):
+    with pytest.raises(TypeError, match="no fields"):
         view["id"]["x"]
 
 

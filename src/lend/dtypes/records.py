@@ -20,6 +20,7 @@ MOST_TYPES = 1 << 16  # the bits of a packed code
 MOST_BYTES = (1 << 32) - 1
 MOST_DEPTH = 32  # of records within records: readers call themselves
 MOST_ENTRIES = 1 << 14  # of one description: a list may hold itself
+MOST_EMPTY = 1 << 16  # values of no bytes in a subarray: no memory bounds them
 _OBJECTS, _BIG, _ALIGN = 8, 0x80, 7  # bits of a code's order_unit
 
 # typing.NamedTuple would load typing
@@ -68,15 +69,22 @@ _lock = allocate_lock()
 
 def record_of(dtype: DType) -> Record:
     """The entry of a record type."""
-    number: Any = dtype.record_number
+    number = dtype.record_number
+    assert number is not None
     return _TYPES[number]
+
+
+def count_of(field: "Any") -> int:
+    """Values in a field: 1, but for subarrays."""
+    count = 1
+    for extent in field.shape:
+        count *= extent
+    return count
 
 
 def bytes_of(field: "Any") -> int:
     """Bytes of a field, its subarray included."""
-    size: int = field.dtype.itemsize
-    for extent in field.shape:
-        size *= extent
+    size: int = field.dtype.itemsize * count_of(field)
     return size
 
 
@@ -109,6 +117,8 @@ def make(fields: "Iterable[tuple[str, Any]]", itemsize: int, align: bool = False
                 taken.add(word)
         if len(field.shape) > 64 or any(extent < 0 for extent in field.shape):
             raise ValueError(f"the subarray of the field {name!r:.60} has 64 extents at most, none negative")
+        if not field.dtype.itemsize and count_of(field) > MOST_EMPTY:
+            raise ValueError(f"the field {name!r:.60} has {count_of(field)} values of no bytes")
         if field.offset < 0 or field.offset + bytes_of(field) > itemsize:
             raise ValueError(
                 f"the field {name!r:.60} ({bytes_of(field)} bytes at offset {field.offset}) leaves its record of "

@@ -212,7 +212,7 @@ cdef inline const char* format_from_code(Code code) noexcept nogil:
 
 
 cdef inline int write_format(Code code, char* buf) noexcept nogil:
-    """Write the format and a NUL into `buf` (24 bytes or more); its length, or -1 where there is none, and for records."""
+    """Write the format and a NUL into `buf` (24 bytes or more); its length, or -1: there is none, or it is a record."""
     cdef const char* text
     cdef int length = 0
     if code.kind == KIND_OBJECT:

@@ -402,6 +402,10 @@ def quick(target: "Any", view: View) -> "Give | None":
     return rules.giver(draft.facts)
 
 
+# what an array struct has no word for
+_NOT_IN_STRUCTS = ("datetime", "timedelta", "opaque", "bytes", "text", "object", "record")
+
+
 def protocol_of(obj: "Any", view: View) -> str:
     """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
     if type(obj) is View or type(obj) is Buffer:
@@ -420,6 +424,6 @@ def protocol_of(obj: "Any", view: View) -> str:
     if owner.kind == "dlpack":
         return dlpack[0] if dlpack else "DLPack"
     others = [name for name in names if name not in dlpack and name != "buffer protocol"]
-    if "array struct" in others and view.dtype.kind in ("datetime", "timedelta", "opaque"):
+    if "array struct" in others and view.dtype.kind in _NOT_IN_STRUCTS:
         others.remove("array struct")
     return others[0] if others else "unknown"

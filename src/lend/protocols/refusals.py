@@ -254,10 +254,10 @@ def holds_objects(shown: "Any", verb: str) -> LendError:
     )
 
 
-def no_field(shown: "Any", name: "Any") -> LookupError:
+def no_field(shown: "Any", name: "Any") -> Exception:
     names = shown.dtype.names
     if names is None:
-        return IndexError(f"the dtype {shown.dtype} has no fields: an index is an integer, slice, Ellipsis or None")
+        return TypeError(f"the dtype {shown.dtype} has no fields: an index is an integer, slice, Ellipsis or None")
     return KeyError(f"no field is called {name!r:.60}; there are {', '.join(map(repr, names))}")
 
 

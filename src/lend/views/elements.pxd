@@ -7,8 +7,8 @@ from libc.string cimport memcpy
 from lend._core.gather cimport swap_bytes
 from lend.dtypes.code cimport (
     KIND_BFLOAT, KIND_BOOL, KIND_BYTES, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_MINI,
-    KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_TEXT, KIND_TIMEDELTA, KIND_UINT, NATIVE_ORDER, ORDER_BIG, Code, code_has_lanes,
-    code_is_swapped, code_itemsize, code_swap_size,
+    KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_TEXT, KIND_TIMEDELTA, KIND_UINT, NATIVE_ORDER, ORDER_BIG, Code,
+    code_has_lanes, code_is_swapped, code_itemsize, code_swap_size,
 )
 from lend.dtypes.dtype cimport DType, record_plan
 
