@@ -13,6 +13,7 @@ from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory
 from support import counting
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
+FLOATS = struct.pack("4f", *VALUES)
 
 
 class Block:
@@ -24,7 +25,7 @@ class Block:
 
 
 class Samples(lend.Producer):
-    def __init__(self, dtype="float32", data=struct.pack("4f", *VALUES), readonly=False):
+    def __init__(self, dtype="float32", data=FLOATS, readonly=False):
         self.block = Block(data)
         self.dtype, self.readonly, self.asked = dtype, readonly, 0
 
@@ -147,8 +148,8 @@ def test_it_forwards_an_object_that_lends():
     forwards = Forwards()
     forwards.inner = array.array("i", [1, 2, 3])
     assert memoryview(forwards).tolist() == [2, 3]
+    shown = memoryview(forwards)
     with pytest.raises(BufferError):
-        shown = memoryview(forwards)
         forwards.inner.append(4)
     assert shown.tolist() == [2, 3]
 

@@ -17,6 +17,8 @@ def expected(source: Path) -> set[str]:
         name = path.relative_to(source.parent).as_posix()
         if path.suffix in {".py", ".pyi"} or path.name in {"py.typed", "lend.h", "lend_take.h"} or name == "lend/__init__.pxd":
             names.add(name)
+        elif path.name == "lend.pc.in":
+            names.add("lend/pkgconfig/lend.pc")
         elif path.suffix == ".pyx":
             names.add(name.removesuffix(".pyx") + ".<ext>")
     return names

@@ -1,6 +1,7 @@
 """What a build of a C, C++ or Cython module needs to know of lend."""
 
 from pathlib import Path
+from shlex import quote
 
 
 def get_include() -> str:
@@ -18,3 +19,8 @@ def get_include() -> str:
     'lend.h'
     """
     return str(Path(__file__).parent / "include")
+
+
+def cflags() -> str:
+    """The flags for a C or C++ compiler, quoted for a shell: what `python -m lend --cflags` prints."""
+    return quote(f"-I{get_include()}")

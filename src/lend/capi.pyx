@@ -1,28 +1,27 @@
 """The way in from C: the functions behind include/lend.h, over the same takes and owners as `lend.view`.
 
-Called through one capsule with a table that only grows. Every function here catches what is raised and leaves it set for
-its caller in C.
+Called through one capsule with a table that only grows. Every function here catches what is raised and leaves it set
+for its caller in C.
 """
-from cpython.exc cimport PyErr_Clear, PyErr_Fetch, PyErr_Restore
+from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
 
-from lend._core.checked cimport atomic_add, interpreter_gone
-from lend._core.owners cimport CallbackOwner, DLPackOwner, Owner, Protocol, remember_span
+from lend._core.checked cimport interpreter_gone
+from lend._core.owners cimport CallbackOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED,
-    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, copy_record, is_aligned, on_host, row_major,
+    WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_aligned, on_host, row_major,
     set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
-from lend.front cimport owned, protocol_known
-from lend.views.view cimport View, owner_of, view_of
+from lend.front cimport protocol_known, view_wanted
+from lend.views.view cimport View, view_of
 
 from lend import front
 from lend.protocols import refusals
@@ -81,6 +80,13 @@ cdef extern from "lend.h" nogil:
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object kind, object value)
+    void drop "Py_DecRef"(PyObject*)
+
+# the flags that mean the same in a Record and a lend_view, and have the same bits: LEND_READONLY to LEND_OPAQUE_HANDLE
+cdef enum:
+    SHARED_FLAGS = READONLY | C_CONTIGUOUS | F_CONTIGUOUS | EXCLUSIVE | HANDLE
+if (LEND_READONLY | LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS | LEND_EXCLUSIVE | LEND_OPAQUE_HANDLE) != SHARED_FLAGS:
+    raise ImportError("lend.h and lend's records number their flags differently")
 
 
 cdef int raised(object error) noexcept:
@@ -91,20 +97,18 @@ cdef int raised(object error) noexcept:
 # -- taking --------------------------------------------------------------------------------------------------------
 
 cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) noexcept:
-    cdef Record record
-    cdef Owner owner
+    cdef View made
     try:
         check_abi(view)
         view.release = NULL
-        owner = owned(<object> obj, &record, WANT_ANY if request is NULL else wanted(request))
-        if request is not NULL and not meets(&record, request):
-            clear_dims(&record)
-            owner = by_request(<object> obj, request, &record)
-        fill(view, &record, owner)
-        Py_INCREF(owner)
-        atomic_add(&owner.open_exports, 1)
-        view.lease = <void*> owner
-        view.release = release_owner
+        made = view_wanted(<object> obj, WANT_ANY if request is NULL else wanted(request))
+        if request is not NULL and not meets(&made.record, request):
+            made = by_request(<object> obj, request)
+        # a View of our own, which nobody else knows: it is the lease
+        fill(view, &made.record, made.holder)
+        Py_INCREF(made)
+        view.lease = <void*> made
+        view.release = release_view
         return 0
     except BaseException as error:  # noqa: BLE001
         return raised(error)
@@ -192,7 +196,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
     return record.device_type == request.device_type and record.device_id == request.device_id
 
 
-cdef Owner by_request(object obj, const lend_request* request, Record* record):
+cdef View by_request(object obj, const lend_request* request):
     """What does not lie as requested: copied where that is allowed, else refused, both as lend.view does."""
     cdef Code code
     cdef View made
@@ -218,11 +222,7 @@ cdef Owner by_request(object obj, const lend_request* request, Record* record):
         raise unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
         raise refusals.not_host(made, None)
-    cdef Owner owner = owner_of(made)
-    if not copy_record(record, &made.record):
-        record.ndim = 0
-        raise MemoryError
-    return owner
+    return made
 
 
 cdef object unaligned(View view):
@@ -235,8 +235,8 @@ cdef object unaligned(View view):
     )
 
 
-cdef int fill(lend_view* view, const Record* record, Owner owner) except -1:
-    """Write a record down as lend.h has it; the owner is that of memory that has no addresses."""
+cdef inline int fill(lend_view* view, const Record* record, object holder) except -1:
+    """Write a record down as lend.h has it; the holder knows the handle of memory that has no addresses."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef int64_t* dims = view.dims
@@ -259,20 +259,16 @@ cdef int fill(lend_view* view, const Record* record, Owner owner) except -1:
     view.device_id = record.device_id
     code_to_c(record.dtype, &view.dtype)
     view.ndim = record.ndim
-    view.flags = (
-        (LEND_READONLY if record.flags & READONLY else 0)
-        | (LEND_C_CONTIGUOUS if record.flags & C_CONTIGUOUS else 0)
-        | (LEND_F_CONTIGUOUS if record.flags & F_CONTIGUOUS else 0)
-        | (LEND_EXCLUSIVE if record.flags & EXCLUSIVE else 0)
-        | (LEND_ALIGNED if is_aligned(record) else 0)
-        | (LEND_OPAQUE_HANDLE if record.flags & HANDLE else 0))
+    view.flags = record.flags & SHARED_FLAGS
+    if is_aligned(record):
+        view.flags |= LEND_ALIGNED
     view.sync = NULL
-    if record.flags & HANDLE and isinstance(owner, DLPackOwner):
+    if record.flags & HANDLE and isinstance(holder, DLPackOwner):
         view.byte_offset = <uint64_t> <size_t> record.data
-        if (<DLPackOwner> owner).versioned:
-            view.data = (<DLManagedTensorVersioned*> (<DLPackOwner> owner).managed).dl_tensor.data
+        if (<DLPackOwner> holder).versioned:
+            view.data = (<DLManagedTensorVersioned*> (<DLPackOwner> holder).managed).dl_tensor.data
         else:
-            view.data = (<DLManagedTensor*> (<DLPackOwner> owner).managed).dl_tensor.data
+            view.data = (<DLManagedTensor*> (<DLPackOwner> holder).managed).dl_tensor.data
     return 0
 
 
@@ -281,24 +277,14 @@ cdef void release_dims(lend_view* view) noexcept nogil:
     view.far_dims = NULL
 
 
-cdef void release_owner(lend_view* view) noexcept nogil:
+cdef void release_view(lend_view* view) noexcept nogil:
     """On any thread, with or without the GIL; leaks when the interpreter is gone."""
+    # a View keeps a pending exception aside itself
     free(view.far_dims)
     view.far_dims = NULL
     if not interpreter_gone():
         with gil:
-            let_go(<PyObject*> view.lease)
-
-
-cdef void let_go(PyObject* owner) noexcept:
-    """Give back one export; the release of a producer runs with no exception of ours about it."""
-    cdef PyObject* kind
-    cdef PyObject* value
-    cdef PyObject* trace
-    atomic_add(&(<Owner> owner).open_exports, -1)
-    PyErr_Fetch(&kind, &value, &trace)
-    Py_DECREF(<object> owner)
-    PyErr_Restore(kind, value, trace)
+            drop(<PyObject*> view.lease)
 
 
 cdef int host_access(const lend_view* view) noexcept:
@@ -402,7 +388,8 @@ cdef object wrong(str field, got, str expected):
     return MalformedDescriptor.build(
         f"{field} of the lend_view is {got!r}, not {expected}",
         came="a description in C, by lend_wrap",
-        remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim, dims; LEND_C_CONTIGUOUS fills strides",
+        remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim and dims; "
+               "LEND_C_CONTIGUOUS fills in the strides",
     )
 
 

@@ -162,7 +162,7 @@ def all_closed(obj: "Any", tried: "Iterable[tuple[Protocol, LendError]]") -> Len
         return _no_door(obj, ": it is a table, whose columns lie apart")
     remedy = telling.remedy
     if best.name == "array struct" and any(door.name == "array interface" for door, _ in present):
-        pass  # it names the array interface, which has refused too
+        remedy = None  # it names the array interface, which has refused too
     remedy = remedy or advice.for_refused(obj)
     if len(present) == 1 and telling.remedy == remedy:
         return telling

@@ -269,8 +269,14 @@ cdef View take(object obj, int want, bint gather):
     return made
 
 
-cdef View quiet_view(object obj):
-    """A View of obj by the protocol that its type is known for; None when there is none, or it refuses.
+cdef View view_wanted(object obj, int want):
+    """`take` without a copy, for the other compiled files."""
+    return take(obj, want, False)
+
+
+cdef View quiet_view(object obj, list refused):
+    """A View of obj by the protocol that its type is known for; None when there is none, or when it refuses: then the
+    protocol and the refusal are put into `refused`, for `view_after`.
 
     The bytes of a Buffer go other ways, and a bare capsule must stay unconsumed until it is wanted: None for them too.
     """
@@ -278,14 +284,18 @@ cdef View quiet_view(object obj):
     cdef View made
     if protocol is None or protocol is OWN or PyCapsule_CheckExact(obj):
         return None
-    try:
-        made = blank()
-        if opened(made, protocol, obj, WANT_ANY) is not None:
-            return None
-        track(made)
-        return made
-    except BaseException:  # noqa: BLE001 - the long way meets it again
+    made = blank()
+    refusal = opened(made, protocol, obj, WANT_ANY)
+    if refusal is not None:
+        refused += (protocol, refusal)
         return None
+    track(made)
+    return made
+
+
+def view_after(obj, Protocol refused_by, refusal):
+    """`view(obj)`, when one of its doors was asked already, and refused."""
+    return first_door(blank(), obj, WANT_ANY, False, refused_by, refusal)
 
 
 cdef View second_try(View made, object obj, int want, bint gather, Protocol protocol):

@@ -1,7 +1,7 @@
 """Pickle (PEP 574): Views and Buffers by value, with protocol 5 their bytes out of band.
 
-What is sent is the block that the elements fill, and no byte of what lies around it; type, shape and strides go in band.
-Memory with gaps is made compact first, once, by the sender. https://peps.python.org/pep-0574/
+What is sent is the block that the elements fill, and no byte of what lies around it; type, shape and strides go in
+band. Memory with gaps is made compact first, once, by the sender. https://peps.python.org/pep-0574/
 """
 
 from pickle import PickleBuffer
@@ -66,7 +66,7 @@ def _fills_its_block(view: View) -> bool:
 def _view(block: "Any", dtype: DType, layout: "Layout", readonly: bool) -> View:
     """Make a View of bytes that were received, whatever holds them and however they are aligned."""
     shape, strides, offset = layout
-    made = _received(block, readonly).view(dtype, shape, strides, offset)
+    made: View = _received(block, readonly).view(dtype, shape, strides, offset)
     return made
 
 

@@ -26,11 +26,11 @@ READONLY, C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, EXCLUSIVE, OPAQUE_HANDLE = 1, 2, 
 
 
 def compile_module(name, flags, folder):
-    """Compile take_module.c; `LEND_TEST_CFLAGS` comes first, so that a sanitizer or another header can be given."""
+    """Compile take_module.c; `LEND_TEST_CFLAGS` adds flags: a sanitizer, or a folder with another header."""
     compiler = shlex.split(sysconfig.get_config_var("LDCXXSHARED" if "c++" in flags else "LDSHARED"))
     python = {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}
     path = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
-    command = [*compiler, *shlex.split(os.environ.get("LEND_TEST_CFLAGS", "")), *PEDANTIC, "-fPIC", "-g", "-pthread"]
+    command = [*compiler, *PEDANTIC, *shlex.split(os.environ.get("LEND_TEST_CFLAGS", "")), "-fPIC", "-g", "-pthread"]
     command += [f"-I{INCLUDE}", *(f"-isystem{place}" for place in sorted(python)), f"-DNAME={name}", *flags]
     run = subprocess.run([*command, str(HERE / "take_module.c"), "-o", str(path)], capture_output=True, text=True)
     assert run.returncode == 0, f"{shlex.join(command)}\n{run.stdout}{run.stderr}"

@@ -1,6 +1,7 @@
 """Memory of devices: described, ordered, refused, and never looked at. No device is needed, as nothing is read."""
 
 import pytest
+
 from support.counting import IS_COPIED, CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import Only
 

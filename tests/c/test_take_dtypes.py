@@ -4,6 +4,7 @@ import array
 import ctypes
 
 import pytest
+
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface
 
@@ -56,7 +57,22 @@ def test_a_format_is_read(taker, text):
 
 @pytest.mark.parametrize(
     ("text", "itemsize"),
-    [("5s", 4), ("2w", 4), ("3x", 2), ("2c", 2), ("f", 8), ("h", 1), ("Zf", 16), ("?", 2), ("bfloat16", 4), ("E", 4)],
+    [
+        ("5s", 4),
+        ("2w", 4),
+        ("3x", 2),
+        ("2c", 2),
+        ("f", 8),
+        ("h", 1),
+        ("Zf", 16),
+        ("?", 2),
+        ("bfloat16", 4),
+        ("E", 4),
+        ("1i", 4),
+        ("2q", 8),
+        ("ii", 4),
+        ("ix", 4),
+    ],
 )
 def test_a_format_of_another_size_is_refused(taker, text, itemsize):
     with pytest.raises(BufferError, match="format"):
@@ -105,6 +121,8 @@ DESCRS = {
     "records within": ([("a", [("b", "<i4"), ("c", "|u1", (4,))])], RECORD),
     "text within": ([("a", "<U2")], RECORD),
     "a date within": ([("a", "<M8[ns]")], RECORD),
+    "a field of bytes": ([("a", "|V8")], RECORD),
+    "bytes with a title": ([(("title", ""), "|V8")], RECORD),
     "bytes alone": ([("", "|V8")], OPAQUE),
     "none": (None, OPAQUE),
 }
@@ -133,6 +151,18 @@ def test_an_eight_bit_float_is_told_by_its_name(taker, monkeypatch, name, code):
     assert taker(Named(bytes(8), (2,), "|V1")).dtype == (code, "|", 0, 8, 1, 1, 1)
 
 
+@pytest.mark.parametrize("typestr", ["<f1", "f1"])
+def test_a_float_of_one_byte_must_have_a_name(taker, monkeypatch, typestr):
+    """ml_dtypes calls one of them a float."""
+    for name, code in (("float8_e5m2", 12), ("float8_e4m3fn", 10)):
+        monkeypatch.setattr(Named.dtype, "name", name)
+        assert taker(Named(bytes(8), (2,), typestr, descr=[("", typestr)])).code == code
+    for name in ("void8", "float32", None):
+        monkeypatch.setattr(Named.dtype, "name", name)
+        with pytest.raises(BufferError, match=r"dtype"):
+            taker(Named(bytes(8), (2,), typestr))
+
+
 def test_a_bfloat_is_told_by_its_name(taker):
     assert taker(Named(bytes(8), (2,), "<V2")).dtype == (4, NATIVE, 0, 16, 1, 2, 1)
 
@@ -157,7 +187,9 @@ def test_an_eight_bit_float_comes_through_dlpack(taker, kind, code):
     assert (taken.dtype, taken.nbytes) == ((code, "|", 0, 8, 1, 1, 1), 8)
 
 
-@pytest.mark.parametrize("dtype", [(15, 6, 1), (16, 6, 1), (17, 4, 1), (7, 6, 1), (14, 16, 1), (18, 8, 1), (1, 4, 2)])
+@pytest.mark.parametrize(
+    "dtype", [(15, 6, 1), (16, 6, 1), (17, 4, 1), (7, 6, 1), (14, 16, 1), (18, 8, 1), (1, 4, 2), (3, 32, 1)]
+)
 def test_what_shares_a_byte_or_is_unknown_is_refused(taker, dtype):
     producer = CountingDLPack(bytes(8), (2,), dtype=dtype, keep=True)
     with pytest.raises(BufferError, match=f"code {dtype[0]}, bits {dtype[1]}"):

@@ -3,8 +3,9 @@
 import pathlib
 import re
 
-import lend
 import pytest
+
+import lend
 from support.counting import CountingBuffer, CountingDLPack
 
 INCLUDE = pathlib.Path(__file__).parent.parent.parent / "src" / "lend" / "include"

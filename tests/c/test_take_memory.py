@@ -4,8 +4,9 @@ import array
 import ctypes
 import mmap
 
-import lend
 import pytest
+
+import lend
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface, NoKeywords, Only, StreamOnly, only_dlpack
 

@@ -1,7 +1,8 @@
 """Arrays and scalars of NumPy, and of ml_dtypes: as lend.view says them, and what it has no dtype for by kind."""
 
-import lend
 import pytest
+
+import lend
 from lend.errors import LendError
 
 np = pytest.importorskip("numpy")
@@ -63,8 +64,8 @@ def test_every_layout_is_copied(taker, layout):
     for flags, order in ((16, "C"), (16 | 2, "C"), (16 | 4, "F")):
         taken = taker(source, flags=flags)
         assert (taken.shape, taken.tobytes()) == (source.shape, source.tobytes("C"))
-        if flags != 16:
-            assert taken.strides == tuple(np.empty(source.shape, "i4", order).strides)
+        if flags != 16 and source.size:
+            assert taken.strides == np.empty(source.shape, "i4", order).strides
 
 
 SCALARS = [np.float64(1.5), np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.datetime64("2020-02-02", "D")]
@@ -126,7 +127,8 @@ def test_what_no_block_of_memory_says_is_refused(taker, name):
 
 
 def test_subclasses_are_taken(taker, same):
-    for source in (np.zeros(3).view(np.recarray), np.asmatrix(np.eye(2)) if False else np.zeros((2, 2)).view(np.matrix)):
+    for kind in (np.recarray, type("Own", (np.ndarray,), {})):
+        source = np.eye(3).view(kind)
         same(taker(source), lend.view(source))
 
 

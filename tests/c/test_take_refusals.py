@@ -3,18 +3,11 @@
 import weakref
 
 import pytest
+
 from support import children, counting
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.malformed import TENSORS, VERSIONED, interfaces
-from support.producers import (
-    ABSENT,
-    AnswersEverything,
-    ArrayInterface,
-    DeviceRaises,
-    Gives,
-    PropertyRaises,
-    Raises,
-)
+from support.producers import ABSENT, AnswersEverything, ArrayInterface, DeviceRaises, Gives, PropertyRaises, Raises
 
 testbuffer = pytest.importorskip("_testbuffer")
 ALL = TENSORS | VERSIONED
@@ -115,7 +108,9 @@ def test_a_type_that_does_not_exist_is_refused(taker, typestr):
         taker(ArrayInterface(bytes(64), (2,), typestr))
 
 
-@pytest.mark.parametrize("typestr", ["<M8[s]x", "<i4 ", "|V0", "t1", "<O8", "|", "", "é4", "<M8[2147483648s]", "\ud800"])
+@pytest.mark.parametrize(
+    "typestr", ["<M8[s]x", "<i4 ", "|V0", "t1", "<O8", "|", "", "é4", "<M8[2147483648s]", "\ud800"]
+)
 def test_a_typestr_that_says_something_else_is_refused(taker, typestr):
     with pytest.raises(BufferError, match="typestr"):
         taker(ArrayInterface(bytes(64), (2,), typestr))
@@ -158,8 +153,9 @@ DESCRS = {
     "another size": [("a", "<i4")],
     "no list": 5,
     "no tuples": ["a"],
-    "too many parts": [("a", "<i4", (1,), 5)],
+    "too many parts": [("a", "<i8", (1,), 5)],
     "a negative extent": [("a", "<i4", (-2,))],
+    "two negative extents": [("a", "<i2", (-2, -2))],
     "a huge extent": [("a", "<i4", (2**40,))],
     "an extent past an int": [("a", "<i4", (2**70,))],
     "no typestr": [("a", "8")],
@@ -173,6 +169,14 @@ DESCRS = {
 def test_a_descr_that_cannot_be_is_refused(taker, name):
     with pytest.raises(BufferError, match="descr"):
         taker(ArrayInterface(bytes(64), (2,), "|V8", descr=DESCRS[name]))
+
+
+def test_a_descr_that_goes_too_deep_is_refused(taker):
+    descr = [("a", "<i8")]
+    for _ in range(40):
+        descr = [("a", descr)]
+    with pytest.raises(BufferError, match="descr"):
+        taker(ArrayInterface(bytes(64), (2,), "|V8", descr=descr))
 
 
 def test_a_descr_that_holds_itself_is_refused(taker):
@@ -210,6 +214,11 @@ def test_a_shape_that_cannot_be_is_refused(taker, shape):
     with pytest.raises(BufferError, match="shape"):
         taker(exporter)
     assert exporter.live == 0
+
+
+def test_a_number_of_elements_that_does_not_fit_is_refused_even_without_bytes(taker):
+    with pytest.raises(BufferError, match="shape"):
+        taker(CountingBuffer(b"", format=None, itemsize=0, shape=(2**40, 2**40)))
 
 
 @pytest.mark.parametrize("strides", [(2**62,), (-(2**63),), (2**61,), (-(2**61),)], ids=str)
@@ -251,7 +260,9 @@ def test_a_device_that_is_announced_otherwise_is_refused(taker):
     assert producer.names == ["dltensor_versioned"]
 
 
-@pytest.mark.parametrize("device", [None, 1, (1,), (1, 2, 3), ("1", 0), (True, 0), (0, 0), (-1, 0), (2**40, 0)], ids=repr)
+@pytest.mark.parametrize(
+    "device", [None, 1, (1,), (1, 2, 3), ("1", 0), (True, 0), (0, 0), (-1, 0), (2**40, 0)], ids=repr
+)
 def test_an_announced_device_that_is_none_is_refused(taker, device):
     producer = CountingDLPack(16, (4,))
     producer.announced = device
@@ -422,7 +433,6 @@ def test_a_refusal_keeps_nothing_of_the_object_alive(taker):
     with pytest.raises(BufferError):
         taker(source)
     del source
-    counting.collect()
     assert alive() is None
 
 

@@ -2,8 +2,9 @@
 
 import sys
 
-import lend
 import pytest
+
+import lend
 from support.counting import IS_COPIED, READ_ONLY, CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface
 

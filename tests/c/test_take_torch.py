@@ -1,7 +1,8 @@
 """Tensors of torch: as lend.view says them; what is not in their memory is refused, which torch's table would give."""
 
-import lend
 import pytest
+
+import lend
 
 torch = pytest.importorskip("torch")
 
@@ -75,6 +76,15 @@ def wrapper():
     return Wrapper(torch.zeros(3))
 
 
+def overriding():
+    class Overriding(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented
+
+    return torch.zeros(3).as_subclass(Overriding)
+
+
 def fake():
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -89,13 +99,14 @@ REFUSED = {
     "a negative": (lambda: torch.ones(3, dtype=torch.complex64).conj().imag, "negated.*resolve_neg"),
     "a wrapper": (wrapper, "__torch_dispatch__"),
     "a fake": (fake, "__torch_dispatch__"),
+    "what may be one": (overriding, "__torch_dispatch__"),
     "a sparse one": (lambda: torch.eye(3).to_sparse(), "torch.Tensor"),
     "one without memory": (lambda: torch.empty(3, device="meta"), "torch.Tensor"),
     "a quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint8), "torch.Tensor"),
     "a wide quantized one": (lambda: torch.quantize_per_tensor(torch.zeros(3), 1.0, 0, torch.qint32), "torch.Tensor"),
     "half bytes": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.uint4), "torch.uint4"),
-    "bits": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "torch.bits8"),
-    "wide bits": (lambda: torch.zeros(4, dtype=torch.int16).view(torch.bits16), "bits16"),
+    "bits": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits8), "Bit types"),
+    "wide bits": (lambda: torch.zeros(4, dtype=torch.int16).view(torch.bits16), "Bit types"),
     "a nested one": (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "torch"),
 }
 

@@ -176,12 +176,16 @@ def test_a_lease_is_given_back_once_when_it_is_released(consumer, make, elsewher
     assert producer.audit() == []
 
 
-def test_an_acquired_view_is_counted_as_an_export(consumer):
-    view = lend.view(bytearray(4))
-    consumer.keep(view)
-    assert view.owner.exports == 1
+def test_an_acquired_view_is_shown_as_a_loan(consumer):
+    producer = bytearray(4)
+
+    def views():
+        return [loan.views for loan in lend.loans() if loan.producer is producer]
+
+    consumer.keep(producer)
+    assert views() == [1]
     consumer.drop(False)
-    assert view.owner.exports == 0
+    assert views() == []
 
 
 def test_an_acquired_view_outlives_its_producer(consumer):

@@ -6,7 +6,6 @@ import pytest
 
 import lend
 from lend.cli.npy import MAGIC, BadFile, map_npy
-from lend.cli.sources import load
 from lend.errors import LendError
 from support import children
 

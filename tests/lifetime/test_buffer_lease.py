@@ -307,3 +307,17 @@ def test_a_memoryview_may_be_released_while_its_memory_is_lent():
 def test_a_memoryview_that_is_dropped_leaves_its_memory_to_the_view():
     view = lend.view(memoryview(bytearray(b"1234"))[1:])
     assert view.tobytes() == b"234"
+
+
+@pytest.mark.parametrize("end", ["an index", "an attribute"])
+@pytest.mark.parametrize("take", [
+    lambda x: lend.buffer(memoryview(x)), lambda x: lend.view(memoryview(x)).owner,
+    lambda x: lend.Buffer.from_pointer(64, 4, owner=memoryview(x)),
+    lambda x: lend.View.from_pointer(64, (4,), "uint8", owner=memoryview(x)),
+], ids=["a memoryview's bytes", "an owner", "a pointer to bytes", "a pointer"])  # fmt: skip
+def test_a_lease_that_ends_with_an_error_is_given_back_without_it(take, end):
+    exporter = CountingBuffer(b"abcd")
+    with pytest.raises((TypeError, IndexError, AttributeError)):
+        take(exporter)["no"] if end == "an index" else take(exporter).no_such
+    gc.collect()
+    assert exporter.audit() == []

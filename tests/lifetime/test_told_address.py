@@ -67,3 +67,12 @@ def test_a_numpy_array_of_dates_survives_the_release_of_its_view():
     block = bytearray(64)  # would take the place of memory that was given back
     assert (shown == dates).all()
     assert block
+
+
+@ASK
+def test_a_question_that_is_refused_tells_no_address(ask):
+    exporter = CountingBuffer(bytes(16), format="f", itemsize=4)
+    lent = lend.view(exporter).reinterpret("bfloat16")
+    assert not hasattr(lent, ask)
+    lent.release()
+    assert exporter.audit() == []

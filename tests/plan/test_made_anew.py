@@ -1,4 +1,4 @@
-"""Classes that share nothing with what they are given, as targets: a copy, told beforehand, and refused by copy=False."""
+"""Classes that share nothing with what they are given, as targets: a copy, told before, and refused by copy=False."""
 
 import io
 
@@ -58,7 +58,6 @@ def test_another_callable_is_called_and_only_lend_promises():
         return view.tobytes()
 
     assert lend.to(b"12", takes, copy=False) == b"12"
-    assert "with copy=False lend copies nothing, and speaks for itself alone" in str(
-        lend.explain(b"12", takes, copy=False)
-    )
+    told = str(lend.explain(b"12", takes, copy=False))
+    assert "with copy=False lend copies nothing, and speaks for itself alone" in told
     assert "speaks for itself" not in str(lend.explain(b"12", takes))

@@ -86,13 +86,23 @@ def test_what_must_not_be_caught_passes(kind, error):
     assert type(caught.value) is error
 
 
-def test_when_both_calls_fail_the_first_error_is_the_cause():
+def test_when_both_calls_fail_the_error_of_the_one_that_ran_is_the_cause():
     class Two(CountingDLPack):
         def __dlpack__(self, stream=None):
             raise RuntimeError("second")
 
     with pytest.raises(LendError) as caught:
         lend.view(Two(FLOATS, (4,)))
+    assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_when_neither_call_fits_the_signature_the_first_error_is_the_cause():
+    class Neither(CountingDLPack):
+        def __dlpack__(self, needed):
+            raise AssertionError
+
+    with pytest.raises(LendError, match="max_version") as caught:
+        lend.view(Neither(FLOATS, (4,)))
     assert isinstance(caught.value.__cause__, TypeError)
 
 
@@ -194,3 +204,84 @@ def test_what_has_no_memory_to_lend_is_refused_with_the_remedy(take, obj):
         take(obj)
     assert isinstance(caught.value, TypeError)
     assert type(obj).__name__ in str(caught.value)
+
+
+class Announces:
+    """Announces a device in its own way, and gives a tensor on the host."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __dlpack_device__(self):
+        return self.answer
+
+    def __dlpack__(self, **keywords):
+        return counting.CountingDLPack(bytes(16), (4,)).__dlpack__(**keywords)
+
+
+class RaisesAt:
+    """Raises where it is looked at: as a number, or as a pair."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __index__(self):
+        raise self.error
+
+    def __iter__(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("where", ["the pair", "the number"])
+def test_what_an_announcement_raises_is_the_cause_of_a_refusal(where):
+    trouble = RaisesAt(KeyError("within"))
+    producer = Announces(trouble if where == "the pair" else (trouble, 0))
+    with pytest.raises(LendError) as caught:
+        lend.view(producer)
+    assert caught.value.__cause__ is trouble.error
+
+
+def test_a_number_is_asked_for_its_value_once():
+    class Number:
+        asked = 0
+
+        def __index__(self):
+            self.asked += 1
+            return 1
+
+    number = Number()
+    lend.view(Announces((number, 0)))
+    assert number.asked == 1
+
+
+@pytest.mark.parametrize("name", ["__dlpack__", "__dlpack_device__"])
+def test_a_method_that_cannot_even_be_looked_up_is_refused_with_its_error_as_the_cause(name):
+    class Odd:
+        def __dlpack__(self, **keywords):
+            raise AssertionError
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    times = []
+
+    def look_up(self):
+        times.append(1)
+        raise AttributeError("first") if len(times) == 1 else KeyError("second")
+
+    setattr(Odd, name, property(look_up))
+    with pytest.raises(LendError):
+        lend.view(Odd())
+
+
+def test_the_reason_of_an_old_producer_is_told_and_not_that_of_its_signature():
+    class Old:
+        def __dlpack__(self, *, stream=None):
+            raise ValueError("the tensor is on loan")
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    with pytest.raises(LendError, match="the tensor is on loan") as caught:
+        lend.view(Old())
+    assert isinstance(caught.value.__cause__, ValueError)

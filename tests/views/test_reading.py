@@ -7,8 +7,6 @@ from lend.errors import LeaseLost, LendError
 
 READS = {
     "item": lambda view: view[0].item(),
-    "float": lambda view: float(view[0]),
-    "int": lambda view: int(view[0]),
     "tolist": lambda view: view.tolist(),
     "tobytes": lambda view: view.tobytes(),
     "copy": lambda view: view.copy(),
@@ -36,16 +34,6 @@ def test_a_tensor_that_moved_under_its_view_is_not_read(read):
     memory.untyped_storage().resize_(0)
     with pytest.raises(LeaseLost, match="reallocated"):
         read(view)
-
-
-def test_one_element_is_a_number():
-    assert (float(lend.view(b"A")), int(lend.view(b"A")[0])) == (65.0, 65)
-
-
-@pytest.mark.parametrize("number", [float, int])
-def test_several_elements_are_no_number(number):
-    with pytest.raises(ValueError, match=r"item\(\) of a View with 3 elements"):
-        number(lend.view(b"abc"))
 
 
 def test_what_goes_wrong_in_a_with_block_is_not_hidden_by_an_open_export():

@@ -84,15 +84,16 @@ class Copies:
         del self._recent[:-_KEPT]
 
     def __enter__(self) -> "Self":
-        # a block counts from nothing: the tally that is handed out is this one, emptied of the process's past
-        self.count, self.bytes, self._recent = 0, 0, []
         with _lock:
+            if self not in _running:
+                # a block counts from nothing: the tally that is handed out is this one, emptied of the process's past
+                self.count, self.bytes, self._recent = 0, 0, []
             _running.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         with _lock:
-            _running[:] = [tally for tally in _running if tally is not self]
+            _running.remove(self)
 
     def __repr__(self) -> str:
         return f"<Copies: {self.count}, {self.bytes} {'byte' if self.bytes == 1 else 'bytes'}>"
@@ -108,7 +109,7 @@ def note(what: str, why: str, nbytes: int) -> None:
     copy = Copy(what, why, nbytes)
     with _lock:
         _total._add(copy)
-        for tally in _running:
+        for tally in dict.fromkeys(_running):  # one that was entered twice counts once
             tally._add(copy)
 
 

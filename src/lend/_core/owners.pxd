@@ -19,6 +19,7 @@ cdef class BufferOwner(Owner):
 cdef class DLPackOwner(Owner):
     cdef void* managed           # DLManagedTensor or DLManagedTensorVersioned
     cdef bint versioned
+    cdef object nothing          # Cython guards against long chains only classes with an object of their own
 
 cdef class ObjectOwner(Owner):
     cdef object beside           # what lives along with it: the capsule of __array_struct__
@@ -27,6 +28,7 @@ cdef class MemoryOwner(Owner):
     cdef void* block
 
 cdef class CallbackOwner(Owner):
+    cdef object nothing          # as above
     cdef void (*give_back)(void* context) noexcept
     cdef void* context
 
@@ -56,8 +58,8 @@ cdef str type_name(object producer)
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
 ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
 
-# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an exception:
-# it must be taken.
+# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an
+# exception: it must be taken.
 ctypedef bint (*PeekFunction)(object obj, Record* record, void* data) noexcept
 
 cdef class Protocol:

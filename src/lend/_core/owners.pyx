@@ -65,7 +65,7 @@ cdef class Owner:
 
     def __repr__(self):
         return (f"<{type(self).__name__}: {self.span} bytes lent by {self.producer_type}, "
-                f"{self.exports} open exports>")
+                f"{self.exports} open export{'' if self.exports == 1 else 's'}>")
 
 
 @cython.final
@@ -80,6 +80,9 @@ cdef class BufferOwner(Owner):
         # nothing was opened yet, or `exporter` is a memoryview that holds the lease
         if (self.held is not None or self.exporter is not None) and self.lease.itemsize != BESIDE:
             release_lease(&self.lease, self.held if self.exporter is None else self.exporter)
+        # here, where a pending exception is kept aside, and not after it
+        self.exporter = None
+        self.held = None
 
 
 @cython.final
@@ -92,6 +95,7 @@ cdef class DLPackOwner(Owner):
 
     def __dealloc__(self):
         delete_managed(self.managed, self.versioned)
+        self.held = None
 
 
 @cython.final
@@ -101,6 +105,10 @@ cdef class ObjectOwner(Owner):
     """A reference to the producing object: all that pointer-only protocols ask of their consumers."""
 
     kind = "object"
+
+    def __dealloc__(self):
+        self.beside = None
+        self.held = None
 
 
 @cython.final
@@ -135,6 +143,7 @@ cdef class CallbackOwner(Owner):
     def __dealloc__(self):
         if self.give_back is not NULL:
             self.give_back(self.context)
+        self.held = None
 
 
 cdef BufferOwner new_buffer_owner():

@@ -271,5 +271,8 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     return TENSOR
 
 
-# torch.asarray (2.13) reads any buffer as float32
-LIBRARY = Library("torch", "torch", choose, classes={"torch.Tensor": "Tensor"}, misreading=("torch.asarray",))
+# torch 2.13: asarray reads any buffer as float32, from_dlpack calls the deleter of a tensor that it refuses twice
+LIBRARY = Library(
+    "torch", "torch", choose,
+    classes={"torch.Tensor": "Tensor"}, misreading=("torch.asarray", "torch.from_dlpack"),
+)  # fmt: skip

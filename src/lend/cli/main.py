@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TypeAlias
 
+from lend.building import cflags, get_include
 from lend.cli.sources import NotInstalled, NotLoaded
 from lend.errors import LendError
 
@@ -40,6 +41,8 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"lend {sys.modules['lend'].__version__}")
+    parser.add_argument("--includedir", action="version", version=get_include(), help="print the folder of lend.h")
+    parser.add_argument("--cflags", action="version", version=cflags(), help="print the compiler flags for lend.h")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (explain, doctor):
         command.add(commands)

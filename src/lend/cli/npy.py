@@ -78,7 +78,7 @@ def map_npy(path: str) -> View:
 
 
 def _check_elements(path: str, descr: Any, shape: tuple[int, ...]) -> None:
-    """Refuse elements for which lend has no dtype, as `lend.view` refuses such an array."""
+    """Refuse elements that lie pickled in the file."""
     kind = descr.lstrip("<>|=")[:1] if isinstance(descr, str) else ""
     if kind == "O" or (isinstance(descr, list) and _has_objects(descr)):
         holds = "Python objects, which lie pickled in it"
@@ -89,7 +89,7 @@ def _check_elements(path: str, descr: Any, shape: tuple[int, ...]) -> None:
     raise UnsupportedType.build(f"{path} holds {holds}", came=came, remedy=remedy)
 
 
-def _has_objects(descr: "list[Any]") -> bool:
+def _has_objects(descr: list[Any]) -> bool:
     """Whether a record has pointers to Python objects; what is no record is refused later."""
     try:
         return DType(descr).has_objects

@@ -1,6 +1,5 @@
 """Spelling 4 of 4: the dtype of lend.h, read and written."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
-from libc.string cimport memset
 
 from lend.dtypes.code cimport (
     KIND_BFLOAT, KIND_BOOL, KIND_BYTES, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_MINI,
@@ -15,6 +14,7 @@ cdef extern from "lend.h" nogil:
         uint8_t code
         uint8_t order
         uint8_t unit
+        uint8_t reserved
         uint16_t bits
         uint16_t lanes
         uint32_t itemsize
@@ -39,14 +39,29 @@ cdef extern from * nogil:
 
 cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
     """Write a code as lend.h has it; every code can be said."""
-    memset(out, 0, sizeof(lend_dtype))
-    out.code = (KIND_CODES[code.kind] if code.kind < KIND_MINI else code.order_unit if code.kind == KIND_MINI
-                else LEND_UINT if code.kind == KIND_SUBUINT else LEND_INT)
-    out.order = c"|" if code_swap_size(code) <= 1 else c">" if code.order_unit & ORDER_BIG else c"<"
-    out.bits = code.bits
-    out.itemsize = <uint32_t> code_itemsize(code)
+    out.reserved = 0
+    out.unit = 0
     out.lanes = 1
     out.multiplier = 1
+    out.bits = code.bits
+    out.order = c">" if code.order_unit & ORDER_BIG else c"<"
+    if KIND_BOOL <= code.kind <= KIND_COMPLEX:
+        out.code = KIND_CODES[code.kind]
+        out.lanes = <uint16_t> code.param
+        out.itemsize = (code.bits >> 3) * code.param
+        if code.bits <= 8:
+            out.order = c"|"
+    else:
+        rare_code_to_c(code, out)
+
+
+cdef inline void rare_code_to_c(Code code, lend_dtype* out) noexcept nogil:
+    """The same for what is no plain number."""
+    out.code = (KIND_CODES[code.kind] if code.kind < KIND_MINI else code.order_unit if code.kind == KIND_MINI
+                else LEND_UINT if code.kind == KIND_SUBUINT else LEND_INT)
+    out.itemsize = <uint32_t> code_itemsize(code)
+    if code_swap_size(code) <= 1:
+        out.order = c"|"
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
         out.unit = code.order_unit & UNIT_MASK
         out.multiplier = code.param

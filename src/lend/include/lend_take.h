@@ -1,8 +1,8 @@
 /* lend_take.h 1.0: any array from any Python library as one plain C struct, with nothing installed beside it.
  *
  * One file to copy into a project of yours. C99 and C++11, within the Limited API of Python 3.11; nothing is linked,
- * nothing imported. It fills the same `lend_view` as lend.h of the package `lend` (https://pypi.org/project/lend/),
- * which can more: copies that are counted, other doors, memory of C handed out. Both may be used in one file.
+ * nothing imported. It fills the same `lend_view` as lend.h of the package `lend`, which does more: it counts copies,
+ * knows more protocols and hands out memory of C. Both may be used in one file.
  *
  *     lend_view v = LEND_VIEW_INIT;
  *     if (lend_take(object, NULL, &v) < 0) return NULL;         // a Python exception is set
@@ -18,10 +18,12 @@
  * where the object does not tell it (the CUDA and SYCL interfaces); ask the driver by the address. `sync` is the stream
  * that the producer works on, for you to wait for, or the stream of your request where DLPack ordered the memory on it.
  *
- * Sources of the meanings: the buffer protocol, https://docs.python.org/3/c-api/buffer.html; DLPack 1.3,
- * https://dmlc.github.io/dlpack/latest/; NumPy's array interface, https://numpy.org/doc/stable/reference/
- * arrays.interface.html; the CUDA array interface (version 3), https://nvidia.github.io/numba-cuda/user/
- * cuda_array_interface.html; the SYCL USM array interface, https://github.com/IntelPython/dpctl/wiki.
+ * Sources of the meanings:
+ * buffer protocol  https://docs.python.org/3/c-api/buffer.html
+ * DLPack 1.3       https://dmlc.github.io/dlpack/latest/
+ * NumPy            https://numpy.org/doc/stable/reference/arrays.interface.html
+ * CUDA             https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html
+ * SYCL             https://intelpython.github.io/dpctl/latest/api_reference/dpctl/sycl_usm_array_interface.html
  *
  * Copyright the lend developers
  * SPDX-License-Identifier: Apache-2.0
@@ -212,6 +214,7 @@ typedef char lend_request_is_48_bytes[sizeof(lend_request) == 48 ? 1 : -1];
 #endif /* LEND_VIEW_H */
 /* -- end of the struct --------------------------------------------------------------------------------------------- */
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -539,8 +542,8 @@ static inline int lend_take_shows(PyObject *object, const char *name) {
     return answer;
 }
 
-/* 1 if the object is of a class of a module that somebody has imported; -1 with an exception set. */
-static inline int lend_take_is(PyObject *object, const char *module, const char *name) {
+/* 1 if the object is of a class of a module that somebody has imported (the class in `cls`); -1 with an exception. */
+static inline int lend_take_is(PyObject *object, const char *module, const char *name, PyObject **cls) {
     PyObject *text = PyUnicode_FromString(module);
     PyObject *loaded = text == NULL ? NULL : PyImport_GetModule(text);
     PyObject *found = NULL;
@@ -550,7 +553,10 @@ static inline int lend_take_is(PyObject *object, const char *module, const char 
     answer = lend_take_find(loaded, name, &found);
     if (answer > 0) answer = PyType_Check(found) && PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)found);
     Py_DECREF(loaded);
-    Py_XDECREF(found);
+    if (cls != NULL && answer > 0)
+        *cls = found;
+    else
+        Py_XDECREF(found);
     return answer;
 }
 
@@ -729,7 +735,7 @@ static inline int lend_take_typestr(const char *text, lend_dtype *out) {
             && ((text = lend_take_digits(text, &multiplier)) == NULL || multiplier == 0 || multiplier > INT32_MAX))
             return 0;
         end = strchr(text, ']');
-        if (end == NULL || end[1] != 0) return 0;
+        if (end == NULL) return 0;
         for (unit = 1; units[unit] != NULL; unit++)
             if (strlen(units[unit]) == (size_t)(end - text) && memcmp(units[unit], text, (size_t)(end - text)) == 0)
                 break;
@@ -895,7 +901,6 @@ static inline void lend_take_align(lend_view *view) {
     const uint64_t at = (view->flags & LEND_OPAQUE_HANDLE) ? view->byte_offset : (uint64_t)(uintptr_t)view->data;
     int64_t need = view->dtype.code == LEND_UCS4 ? 4 : view->dtype.bits / (view->dtype.code == LEND_COMPLEX ? 16 : 8);
     int32_t i;
-    if (need > 16) need = 16;
     if (need > 1 && view->nbytes != 0) {
         if (at % (uint64_t)need != 0) return;
         for (i = 0; i < view->ndim; i++)
@@ -1050,7 +1055,7 @@ static inline int lend_take_copy(lend_take_job *job) {
     }
     start = block + (align - (uintptr_t)block % align) % align;
     lease->block = block;
-    if (job->rows) {
+    if (job->rows && view->nbytes != 0) {
         if (PyBuffer_ToContiguous(start, &lease->buffer, (Py_ssize_t)view->nbytes, fortran ? 'F' : 'C') < 0)
             return lend_take_raised(job, "suboffsets");
     } else if (view->nbytes != 0) {
@@ -1127,8 +1132,8 @@ static inline int lend_take_may_open(lend_take_job *job) {
 static inline int lend_take_dated(lend_take_job *job, lend_dtype *out) {
     PyObject *dtype = NULL, *text = NULL;
     const char *spelled = NULL;
-    int answer = lend_take_is(job->object, "numpy", "datetime64");
-    if (answer == 0) answer = lend_take_is(job->object, "numpy", "timedelta64");
+    int answer = lend_take_is(job->object, "numpy", "datetime64", NULL);
+    if (answer == 0) answer = lend_take_is(job->object, "numpy", "timedelta64", NULL);
     if (answer <= 0) return answer;
     if (lend_take_find(job->object, "dtype", &dtype) > 0 && lend_take_find(dtype, "str", &text) > 0
         && PyUnicode_Check(text))
@@ -1149,7 +1154,7 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     if (result <= 0) return result < 0 ? result : LEND_TAKE_ABSENT;
     if (PyType_GetSlot(Py_TYPE(job->object), Py_tp_base) != (void *)&PyBaseObject_Type) {
         /* classes of NumPy whose buffers do not tell all */
-        special = lend_take_is(job->object, "numpy.ma", "MaskedArray");
+        special = lend_take_is(job->object, "numpy.ma", "MaskedArray", NULL);
         if (special > 0) {
             lend_take_refuse(job, "mask", "x.filled(value), or x.data and x.mask apart",
                              "it has a mask, which one block of memory does not carry, and which must not be ignored");
@@ -1281,6 +1286,28 @@ static inline void lend_take_dlflags(lend_view *view, uint64_t flags) {
     if (flags & 2) view->flags |= LEND_EXCLUSIVE; /* IS_COPIED */
 }
 
+/* Refuse a tensor of torch whose class overrides __torch_dispatch__ (FakeTensor, wrappers): it hands out memory that
+ * need not hold its values. */
+static inline int lend_take_plain(lend_take_job *job) {
+    PyObject *cls = NULL, *ours, *theirs = NULL;
+    int answer = lend_take_is(job->object, "torch", "Tensor", &cls);
+    if (answer < 0) return lend_take_raised(job, "torch");
+    if (answer > 0 && cls != (PyObject *)Py_TYPE(job->object)) {
+        ours = PyObject_GetAttrString(cls, "__torch_dispatch__");
+        if (ours != NULL) theirs = PyObject_GetAttrString((PyObject *)Py_TYPE(job->object), "__torch_dispatch__");
+        if (theirs == NULL)
+            answer = lend_take_raised(job, "__torch_dispatch__");
+        else if (theirs != ours)
+            answer = lend_take_refuse(job, "__torch_dispatch__", "the plain tensor inside it",
+                                      "it overrides __torch_dispatch__: its memory need not hold its values");
+        if (theirs == NULL || theirs != ours) answer = LEND_TAKE_FINAL;
+        Py_XDECREF(ours);
+        Py_XDECREF(theirs);
+    }
+    Py_XDECREF(cls);
+    return answer < 0 ? answer : LEND_TAKE_OPEN;
+}
+
 /* Refuse a tensor of torch whose memory is not its value: the exchange table does not ask. */
 static inline int lend_take_guard(lend_take_job *job) {
     static const char *const asked[] = {"requires_grad", "is_neg", "is_conj"};
@@ -1292,7 +1319,7 @@ static inline int lend_take_guard(lend_take_job *job) {
     const lend_dtype *dtype = &job->view->dtype;
     const int whole = dtype->code == LEND_INT || dtype->code == LEND_UINT;
     const int last = dtype->code == LEND_COMPLEX ? 3 : whole || dtype->code == LEND_BOOL ? 1 : 2;
-    PyObject *found = NULL, *answer = NULL, *theirs = NULL;
+    PyObject *found = NULL, *answer = NULL;
     char expected[LEND_TAKE_TEXT] = "torch.";
     int i, said, result = LEND_TAKE_OPEN;
     for (i = 0; i < last; i++) {
@@ -1312,27 +1339,9 @@ static inline int lend_take_guard(lend_take_job *job) {
             return LEND_TAKE_FINAL;
         }
     }
-    said = lend_take_is(job->object, "torch", "Tensor");
-    if (said <= 0) return said < 0 ? lend_take_raised(job, "torch") : LEND_TAKE_OPEN;
-    /* a subclass that overrides this shows memory that need not hold its values (FakeTensor, wrappers) */
-    answer = PyUnicode_FromString("torch");
-    found = answer == NULL ? NULL : PyImport_GetModule(answer);
-    Py_XDECREF(answer);
-    answer = found == NULL ? NULL : PyObject_GetAttrString(found, "Tensor");
-    Py_XDECREF(found);
-    found = answer == NULL ? NULL : PyObject_GetAttrString(answer, "__torch_dispatch__");
-    theirs = found == NULL ? NULL : PyObject_GetAttrString((PyObject *)Py_TYPE(job->object), "__torch_dispatch__");
-    said = theirs != found;
-    Py_XDECREF(answer);
-    Py_XDECREF(found);
-    Py_XDECREF(theirs);
-    if (PyErr_Occurred() != NULL) return lend_take_raised(job, "__torch_dispatch__");
-    if (said) {
-        lend_take_refuse(job, "__torch_dispatch__", "the plain tensor inside it, or x.as_subclass(torch.Tensor)",
-                         "it overrides __torch_dispatch__: the memory that it shows need not hold its values");
-        return LEND_TAKE_FINAL;
-    }
     if (!whole) return LEND_TAKE_OPEN;
+    said = lend_take_is(job->object, "torch", "Tensor", NULL);
+    if (said <= 0) return said < 0 ? lend_take_raised(job, "torch") : LEND_TAKE_OPEN;
     /* dtypes that DLPack has no word for (int4, bits8, quantized ones) come as plain integers: its own dtype tells */
     lend_take_spell(dtype, expected + strlen(expected));
     found = PyObject_GetAttrString(job->object, "dtype");
@@ -1445,7 +1454,8 @@ static inline int lend_take_by_table(lend_take_job *job) {
     lend_take_table *table;
     lend_take_versioned *managed = NULL;
     void *stream = NULL;
-    int result;
+    int result = lend_take_plain(job);
+    if (result < 0) return result;
     result = job->request->stream == NULL ? 0 : lend_take_shows(job->object, "__dlpack__");
     if (result < 0) return lend_take_raised(job, "__dlpack__");
     if (result > 0) return LEND_TAKE_ABSENT; /* a table orders nothing on the caller's stream, __dlpack__ does */
@@ -1540,13 +1550,17 @@ static inline int lend_take_by_dlpack(lend_take_job *job) {
 
 /* -- the array interfaces ------------------------------------------------------------------------------------------ */
 
-/* The typestr of an entry in a descr: its kind, and bytes of one element or -1. */
+/* The typestr of an entry in a descr, of any kind: its letter, and bytes of one element or -1. */
 static inline char lend_take_entry(const char *text, int64_t *size) {
-    lend_dtype dtype;
+    const char *end;
+    uint64_t digits;
     *size = -1;
-    if (lend_take_typestr(text, &dtype)) *size = dtype.itemsize;
     if (*text == '<' || *text == '>' || *text == '|' || *text == '=') text++;
-    if (*text == 'O') *size = (int64_t)sizeof(void *);
+    if (*text == 'O') {
+        *size = (int64_t)sizeof(void *);
+    } else if (*text != 0 && (end = lend_take_digits(text + 1, &digits)) != NULL && (*end == 0 || *end == '[')) {
+        *size = (int64_t)(*text == 'U' ? 4 * digits : digits);
+    }
     return *text;
 }
 
@@ -1591,8 +1605,8 @@ static inline int64_t lend_take_descr(PyObject *descr, int *budget, int depth, i
     return total;
 }
 
-/* What a `V` typestr really is: a record, a dtype that the object names, or bytes. */
-static inline int lend_take_void(lend_take_job *job, PyObject *facts) {
+/* What a `V` typestr really is: a record, a dtype that the object names, or (unless it must be named) bytes. */
+static inline int lend_take_void(lend_take_job *job, PyObject *facts, int must_be_named) {
     lend_dtype *dtype = &job->view->dtype;
     PyObject *descr = PyDict_GetItemString(facts, "descr");
     PyObject *found = NULL, *name = NULL;
@@ -1600,7 +1614,7 @@ static inline int lend_take_void(lend_take_job *job, PyObject *facts) {
     const char *text = NULL;
     int64_t size;
     int i, result = LEND_TAKE_OPEN, budget = 4096, fields = 0, objects = 0;
-    if (descr != NULL && descr != Py_None) {
+    if (descr != NULL && descr != Py_None && !must_be_named) {
         Py_INCREF(descr);
         size = lend_take_descr(descr, &budget, 32, &fields, &objects);
         Py_DECREF(descr);
@@ -1626,7 +1640,10 @@ static inline int lend_take_void(lend_take_job *job, PyObject *facts) {
         text = PyUnicode_AsUTF8AndSize(name, NULL);
         if (text == NULL) result = lend_take_raised(job, "dtype");
     }
-    if (text != NULL && strncmp(text, "void", 4) != 0 && strncmp(text, "record", 6) != 0) {
+    if (result == LEND_TAKE_OPEN && text == NULL && must_be_named)
+        result = lend_take_refuse(job, "typestr", LEND_TAKE_OTHER, "there is no float of 1 byte but by the name of its "
+                                                                   "dtype, and it has none");
+    if (text != NULL && ((strncmp(text, "void", 4) != 0 && strncmp(text, "record", 6) != 0) || must_be_named)) {
         /* a type that was added to NumPy (ml_dtypes) calls itself V and is told by its name */
         for (i = 0; known[i] != NULL && strcmp(known[i], text) != 0; i++) continue;
         if (known[i] != NULL && dtype->itemsize == 1)
@@ -1754,13 +1771,15 @@ static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *ki
                                     PyObject *mask, PyObject *stream) {
     const char *text = typestr == NULL || !PyUnicode_Check(typestr) ? NULL : PyUnicode_AsUTF8AndSize(typestr, NULL);
     uint64_t number = 0;
-    int result;
+    int result, eight;
     if (text == NULL) {
         PyErr_Clear();
         return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT, "its typestr is %.100R, not a text such as '<f4'",
                                 typestr == NULL ? Py_None : typestr);
     }
-    if (!lend_take_typestr(text, &job->view->dtype)
+    eight = strcmp(text + (*text == '<' || *text == '>' || *text == '|' || *text == '='), "f1") == 0;
+    if (eight) job->view->dtype = lend_take_dtype(LEND_OPAQUE, 0, 1, 1, 0); /* of ml_dtypes: which, only a name tells */
+    if ((!eight && !lend_take_typestr(text, &job->view->dtype))
         || strchr(kind->typestrs, text[*text == '<' || *text == '>' || *text == '|' || *text == '=']) == NULL)
         return lend_take_refuse(job, "typestr", LEND_TAKE_OTHER,
                                 "its typestr '%.200s' is not understood (objects and bits never are)", text);
@@ -1768,7 +1787,7 @@ static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *ki
         return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT,
                                 "its typestr '%.200s' is big-endian, on a device", text);
     if (job->view->dtype.code == LEND_OPAQUE) {
-        result = lend_take_void(job, facts);
+        result = lend_take_void(job, facts, eight);
         if (result < 0) return result;
     }
     if (mask != NULL && mask != Py_None)

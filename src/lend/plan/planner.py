@@ -65,10 +65,11 @@ class Draft:
 
     # -- drawing --
 
-    def look(self, taken: "View | None" = None) -> None:
+    def look(self, taken: "View | None" = None, refused: "list[Any] | None" = None) -> None:
         """Find out the facts of the memory; nothing is copied and nothing that is there once is used up.
 
-        A View that was taken of the object just now serves as it is.
+        A View that was taken of the object just now serves as it is. A door that has refused just now is not asked
+        again: `refused` has its protocol and what it said, and is emptied, as a frame must not keep an error.
         """
         obj = self.obj
         if taken is not None:
@@ -93,7 +94,10 @@ class Draft:
                 self.facts.alignment_promised = pending.alignment
                 return
         try:
-            self.facts = Facts.of(front.view(obj))
+            if refused:
+                self.facts = Facts.of(front.view_after(obj, refusal=refused.pop(), refused_by=refused.pop()))
+            else:
+                self.facts = Facts.of(front.view(obj))
         except UnsupportedLayout as refusal:
             if not doors.is_suboffsets(refusal):
                 raise
@@ -125,6 +129,12 @@ class Draft:
         packed = self.packing is not None and self.packing[1] is not None
         if copy is True and not self.reasons and not packed and not fresh:
             self.reasons = [Reason("copy", "copy=True")]
+        if self.reasons and not facts.device.is_host:
+            raise NotHostAccessible.build(
+                f"{self.reasons[0].why}: a copy is made by the host, which does not read memory on {facts.device}",
+                came=facts.came,
+                remedy="copy it with the library that made it, and hand on what that gives",
+            )
 
     def _taking_reasons(self) -> "list[Reason]":
         if self.source == GATHERED:
@@ -327,6 +337,7 @@ def draw(
     alias_readonly: bool,
     options: "dict[str, Any]",
     taken: "View | None" = None,
+    refused: "list[Any] | None" = None,
 ) -> Draft:
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
@@ -343,7 +354,7 @@ def draw(
         )
     draft = Draft(obj, type(obj) is Buffer)
     try:
-        draft.look(taken)
+        draft.look(taken, refused)
     except LendError as refusal:
         add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
         raise

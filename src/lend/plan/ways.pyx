@@ -27,16 +27,27 @@ cdef extern from *:
     #else
     #define LEND_WAYS 1   /* the table of ways is read and written under the GIL alone */
     #endif
+    /* 1: x.base, a new reference; 0: there is none; -1: an exception is set */
+    static int lend_base_of(PyObject *x, PyObject **base) {
+        *base = PyObject_GetAttrString(x, "base");
+        if (*base != NULL) return 1;
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+        PyErr_Clear();
+        return 0;
+    }
     #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
     """
     const bint HAVE_WAYS "LEND_WAYS"
     bint has_release "lend_has_release"(object exporter)
+    int base_of "lend_base_of"(PyObject* x, PyObject** base)
+    PyObject* Py_None
 
 cdef extern from "Python.h":
     PyObject* call_one "PyObject_CallOneArg"(PyObject* function, object argument)
     int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
     void drop "Py_XDECREF"(PyObject*)
     void PyErr_SetObject(object kind, object value)
+    bint PyErr_ExceptionMatches(PyObject*)
     PyObject* PyErr_Occurred()
 
 
@@ -50,11 +61,13 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
         behind pointers, which are copied.
     target : str, module, class or callable
         "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
-        `numpy.ndarray`; or any callable, which is called with a View (with a Buffer if obj is one). Without a target,
-        and with `device`, a View or Buffer of our own is returned.
+        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin); or any callable, which is called
+        with a View (with a Buffer if obj is one). Without a target, and with `device`, a View or Buffer of our own is
+        returned.
     copy : bool, optional
         None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
-        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused.
+        fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused, and so
+        is a class that always makes one (bytes, list). For other callables lend speaks for itself alone.
     device : Device, str or pair, optional
         Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
     nulls : optional
@@ -112,6 +125,7 @@ cdef Way[REMEMBERED_WAYS] ways
 cdef PyObject* to_plain(object obj, object target) noexcept:
     """`to(x, target)` by a way that is known; NULL without an exception when it must be found first."""
     cdef View view
+    cdef list refused = []
     cdef Way* way
     cdef uint64_t dtype
     cdef uint32_t layout
@@ -119,33 +133,34 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
         return NULL
     if type(obj) is View:
         view = <View> obj
-        if view.record.flags & RELEASED or not still_there(view):
+        # an interrupt may be set then: the caller looks
+        if view.record.flags & RELEASED or still_there(view) <= 0:
             return NULL
     else:
         try:
-            view = quiet_view(obj)
+            view = quiet_view(obj, refused)
         except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
             PyErr_SetObject(type(error), error)
             return NULL
         if view is None:
-            return NULL
+            return long_way(obj, target, None, refused) if refused else NULL
     if view.record.device_type != DEVICE_CPU:
-        return NULL if view is obj else long_way(obj, target, view)
+        return NULL if view is obj else long_way(obj, target, view, refused)
     dtype = code_word(view.record.dtype)
     layout = layout_class(&view.record)
     way = &ways[(dtype ^ dtype >> 32 ^ layout ^ <size_t> <PyObject*> target >> 5) % REMEMBERED_WAYS]
     if way.target != <PyObject*> target or way.dtype != dtype or way.layout != layout:
         if find_way(view, target, way, dtype, layout) <= 0:
-            return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view)
+            return NULL if view is obj or PyErr_Occurred() is not NULL else long_way(obj, target, view, refused)
     # held while it runs: another thread may put another way into the slot meanwhile
     give = <object> way.give
     return call_one(<PyObject*> give, view)
 
 
-cdef PyObject* long_way(object obj, object target, View view) noexcept:
-    """By the planner, which gets the View that was taken, so that the producer is asked once."""
+cdef PyObject* long_way(object obj, object target, View view, list refused) noexcept:
+    """By the planner, which gets the View that was taken, or the refusal, so that the producer is asked once."""
     try:
-        made = planner.draw(obj, target, None, None, None, False, {}, view).carry_out()
+        made = planner.draw(obj, target, None, None, None, False, {}, view, refused).carry_out()
         Py_INCREF(made)
         return <PyObject*> made
     except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
@@ -191,8 +206,9 @@ cdef uint32_t layout_class(const Record* record) noexcept nogil:
     return layout
 
 
-cdef bint still_there(View view) noexcept:
-    """The memory is where it was lent, or nobody can have moved it. False: unknown or moved; the planner asks fully."""
+cdef int still_there(View view) noexcept:
+    """1: the memory is where it was lent, or nobody can have moved it. 0: unknown or moved, the planner asks fully. -1:
+    an interrupt, which is set."""
     cdef Py_buffer now
     cdef Py_buffer* lease
     cdef DLTensor tensor
@@ -224,32 +240,54 @@ cdef bint still_there(View view) noexcept:
         if table.dltensor_from_py_object_no_sync is NULL:
             return False
         if table.dltensor_from_py_object_no_sync(<void*> producer, &tensor) != 0:
-            PyErr_Clear()
-            return False
+            return unknown()
         # a slice of it lies elsewhere: only the whole is compared here
         return <char*> tensor.data + tensor.byte_offset == view.record.data and elements(&tensor) == element_count(
             &view.record)
     if has_release(producer):
         return True      # it counts its exports, and does not move while one is open
     if get_buffer(producer, &now, PyBUF_FULL_RO) < 0:
-        PyErr_Clear()
-        return False
+        return unknown()
     same = now.buf is lease.buf and now.len == lease.len
     PyBuffer_Release(&now)
-    return same and base_is_there(producer, &view.record)
+    if not same:
+        return 0
+    return base_is_there(producer, &view.record)
 
 
-cdef bint base_is_there(object producer, const Record* record) noexcept:
+cdef int unknown() noexcept:
+    """A producer raised when asked where its memory is: an interrupt stays set (-1), the planner meets the rest."""
+    if PyErr_ExceptionMatches(<PyObject*> Exception) and not PyErr_ExceptionMatches(<PyObject*> MemoryError):
+        PyErr_Clear()
+        return 0
+    return -1
+
+
+cdef int base_is_there(object producer, const Record* record) noexcept:
     """An array that is a view of another shows the old place when that one moves: the other is asked too."""
     cdef Py_buffer now
     cdef Py_ssize_t low, high
     cdef bint inside
-    base = getattr(producer, "base", None)
-    if base is None or getattr(base, "base", base) is base:
-        return True      # it owns its memory, or holds that of what is no array
-    if base.base is not None or get_buffer(base, &now, 0) < 0:
-        PyErr_Clear()
-        return False
+    cdef PyObject* base
+    cdef PyObject* above
+    cdef int found = base_of(<PyObject*> producer, &base)
+    if found <= 0:
+        return 1 if found == 0 else unknown()    # it is no array of NumPy's
+    if base is Py_None:
+        drop(base)
+        return 1    # it owns its memory
+    found = base_of(base, &above)
+    if found <= 0 or above is not Py_None:
+        drop(base)
+        if found > 0:
+            drop(above)
+            return 0
+        return 1 if found == 0 else unknown()    # what it holds is no array
+    drop(above)
+    found = get_buffer(<object> base, &now, 0)
+    drop(base)
+    if found < 0:
+        return unknown()
     span_of(record, &low, &high)
     inside = <char*> now.buf <= record.data + low and record.data + high <= <char*> now.buf + now.len
     PyBuffer_Release(&now)

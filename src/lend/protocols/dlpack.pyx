@@ -227,10 +227,13 @@ cdef object ask_device(object obj):
     try:
         # unpacked, not indexed: bounds checks are off in compiled files
         kind, _ = pair
-        if 0 < kind.__index__() < 1 << 31:
-            return kind.__index__()
-    except (TypeError, ValueError, AttributeError):
+        number = operator_index(kind)
+        if 0 < number < 1 << 31:
+            return number
+    except (TypeError, ValueError):
         pass
+    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+        refuse_producer(obj, error)
     refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type above 0, device id)", pair))
 
 
@@ -250,6 +253,10 @@ cdef bint has_method(object obj, str name) except -1:
         getattr(obj, name)
     except AttributeError:
         return False
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - it is there, and a trouble of its own
+        return True
     return True
 
 
@@ -273,8 +280,9 @@ cdef object ask_again(object obj):
                 return obj.__dlpack__()
             except (MemoryError, RecursionError):
                 raise
-            except Exception:  # noqa: BLE001 - the first error is the cause
-                pass
+            except Exception as second:  # noqa: BLE001 - the method ran: that is its reason
+                if not isinstance(second, TypeError) or second.__traceback__.tb_next is not None:
+                    refuse_producer(obj, second)
         refuse_producer(obj, error)
 
 

@@ -50,7 +50,8 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
     if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype,
                             flags & DLPACK_FLAG_PADDED != 0):
         return FIELD_DTYPE
-    if <int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255:
+    if (<int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255
+            or (tensor.device.device_id < 0 and <int> tensor.device.device_type != DEVICE_CPU)):
         return FIELD_DEVICE
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = <unsigned char> tensor.device.device_type

@@ -186,7 +186,8 @@ def bad_tensor(
         )
     if field == "device":
         return UnsupportedType.build(
-            f"DLPack device type {device[0]} of {name(producer)} not understood: it is a number from 1 to 255",
+            f"DLPack device (type {device[0]}, id {device[1]}) of {name(producer)} not understood: the type is a "
+            "number from 1 to 255, the id 0 or more",
             came=came,
             tried=tried,
             remedy=DESCRIBE,

@@ -11,7 +11,7 @@ from lend.dtypes.code cimport KIND_UINT, Code, code_itemsize, make_code
 from lend.dtypes.dtype cimport code_of, dtype_from_code
 from lend.protocols cimport array_interface, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
-from lend.views.pointers cimport fill_from_pointer
+from lend.views.pointers cimport exact_int, fill_from_pointer
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
 from lend.views.view cimport SpanBuffer, View, blank, set_bytes, track, view_of
 
@@ -82,7 +82,7 @@ cdef class Buffer(Lent):
         cdef Buffer made = Buffer.__new__(Buffer)
         if not hasattr(nbytes, "__index__"):
             raise TypeError(f"nbytes is a number of bytes (int), not {type(nbytes).__name__}")
-        nbytes = nbytes.__index__()
+        nbytes = exact_int(nbytes)
         if nbytes < 0:
             from lend.protocols import refusals
             raise refusals.bad_pointer(owner, "nbytes", nbytes, "a number of bytes")
@@ -128,7 +128,7 @@ cdef class Buffer(Lent):
         from lend.protocols import refusals
         if not hasattr(offset, "__index__"):
             raise TypeError(f"offset is a number of bytes (int), not {type(offset).__name__}")
-        offset = offset.__index__()
+        offset = exact_int(offset)
         cdef View made = blank()
         cdef Code code
         cdef Py_ssize_t low, high, here
@@ -261,16 +261,18 @@ cdef class Buffer(Lent):
         """NumPy's array interface over the bytes as uint8."""
         cdef Record record
         _held = hold_bytes(self, &record)
+        facts = array_interface.give_interface(&record, self)
         self.record.flags |= ADDRESS_TOLD
-        return array_interface.give_interface(&record, self)
+        return facts
 
     @property
     def __array_struct__(self):
         """NumPy's array struct over the bytes as uint8."""
         cdef Record record
         cdef Owner owner = hold_bytes(self, &record)
+        capsule = array_interface.give_struct(owner, &record, self)
         self.record.flags |= ADDRESS_TOLD
-        return array_interface.give_struct(owner, &record, self)
+        return capsule
 
     def __repr__(self):
         from lend.views import describe

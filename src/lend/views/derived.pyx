@@ -17,7 +17,7 @@ from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
 from lend.views.lent cimport Lent, call_hook
-from lend.views.pointers cimport fill_from_pointer
+from lend.views.pointers cimport exact_int, fill_from_pointer
 from lend.views.view cimport View, blank, hold, track, view_of
 
 from lend._core import copies
@@ -55,16 +55,18 @@ def array_interface_of(View view):
     """`View.__array_interface__`."""
     cdef Record record
     _held = hold(view, &record)
+    facts = array_interface.give_interface(&record, view)
     view.record.flags |= ADDRESS_TOLD
-    return array_interface.give_interface(&record, view)
+    return facts
 
 
 def array_struct_of(View view):
     """`View.__array_struct__`."""
     cdef Record record
     cdef Owner owner = hold(view, &record)
+    capsule = array_interface.give_struct(owner, &record, view)
     view.record.flags |= ADDRESS_TOLD
-    return array_interface.give_struct(owner, &record, view)
+    return capsule
 
 
 def indexed(View view, index):
@@ -347,8 +349,8 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
 cdef tuple device_pair(dl_device):
     try:
         kind, number = dl_device
-        return kind.__index__(), number.__index__()
-    except (TypeError, ValueError, AttributeError):
+        return exact_int(kind), exact_int(number)
+    except (TypeError, ValueError):
         raise TypeError(
             f"dl_device is a pair of integers (device type, device id), not {dl_device!r:.60}") from None
 
@@ -360,7 +362,7 @@ cdef int check_stream(const Record* record, object shown, stream) except -1:
         raise refusals.stream(shown, stream, "host memory has no stream: pass None")
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
-    number = stream.__index__()
+    number = exact_int(stream)
     if number < -1:
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     if record.device_type in (2, 13) and number == 0:

@@ -2,6 +2,11 @@
 from lend._core.record cimport Record, shape_of, strides_of
 
 
+cdef extern from "Python.h":
+    # always exactly an int, whatever a subclass of it says of itself
+    object exact_int "PyNumber_Index"(object)
+
+
 cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extents, list steps) except? -1:
     """Fill extents and steps of the indexed memory; return the byte offset of its element 0."""
     cdef Py_ssize_t* shape = shape_of(record)
@@ -43,7 +48,7 @@ cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extent
         else:
             if isinstance(entry, bool) or not hasattr(entry, "__index__"):
                 raise TypeError(f"an index is an integer, slice, Ellipsis or None, not {type(entry).__name__}")
-            position = entry.__index__()
+            position = exact_int(entry)
             if position < -shape[dim] or position >= shape[dim]:
                 raise IndexError(f"index {position} is out of bounds for dimension {dim} of extent {shape[dim]}")
             i = position

@@ -6,6 +6,13 @@ from lend._core.record cimport EXCLUSIVE, READONLY, RELEASED, UNTOLD, byte_count
 from lend.views.checks cimport alignment_of, alive
 
 # what files that are loaded later do for an object of ours: name -> (module, attribute), loaded when first asked for
+cdef extern from *:
+    """
+    /* Python code makes no subclass; the two of ours are made ready in C, which does not ask */
+    #define lend_seal(type) (((PyTypeObject *)(type))->tp_flags &= ~Py_TPFLAGS_BASETYPE)
+    """
+    void seal "lend_seal"(object cls)
+
 cdef dict _hooks = {
     "array": ("lend.adapters.numpy", "array"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
@@ -67,6 +74,8 @@ cdef class Lent:
         self.record.flags = RELEASED
 
     def __init__(self, *args, **options):
+        if type(self) is Lent:
+            raise TypeError("what is lent is made by lend.view(x) or lend.buffer(x)")
         name = type(self).__name__
         raise TypeError(f"{name} is made by lend.{name.lower()}(x), or by {name}.from_pointer for memory of your own")
 
@@ -163,3 +172,6 @@ cdef class Lent:
         """What a refusal shows of this object."""
         from lend.views import describe
         return describe.came(self)
+
+
+seal(Lent)

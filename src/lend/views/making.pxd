@@ -20,12 +20,10 @@ cdef extern from *:
         lend_unmake = unmake;
         type->tp_dealloc = dealloc;
     }
-    #define lend_is_last(object) (Py_REFCNT(object) == 1)
     """
     void unmake_in_turn "lend_unmake_in_turn"(PyObject*)
     void set_dealloc "lend_set_dealloc"(type cls, void (*dealloc)(PyObject*) noexcept,
                                         void (*unmake)(PyObject*) noexcept)
-    bint is_last "lend_is_last"(object)
 
 
 cdef extern from "Python.h":

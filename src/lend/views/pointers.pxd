@@ -9,6 +9,11 @@ from lend.dtypes.code cimport code_has_objects, code_itemsize
 from lend.dtypes.dtype cimport code_of
 
 
+cdef extern from "Python.h":
+    # always exactly an int, whatever a subclass of it says of itself
+    object exact_int "PyNumber_Index"(object)
+
+
 cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner, strides, device,
                                   bint readonly) except -1:
     """Check and write down memory that a caller describes in words."""
@@ -21,7 +26,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         raise TypeError("from_pointer needs the object that keeps the memory alive: owner=None is nobody")
     if not hasattr(ptr, "__index__"):
         raise TypeError(f"ptr is an address (int), not {type(ptr).__name__}")
-    ptr = ptr.__index__()
+    ptr = exact_int(ptr)
     if ptr < 0 or ptr.bit_length() > 8 * sizeof(void*):
         raise refusals.bad_pointer(owner, "ptr", ptr, "an address")
     where = Device(device)

@@ -11,12 +11,12 @@ cdef extern from "Python.h":
 
 
 cdef class Producer:
-    """Base class of an object that owns memory: implement `lend`, and every library can take it.
+    """Base class of an object that owns memory: its method `lend` says where, and every library can take it.
 
-    The subclass says once where its memory is; the buffer protocol (on Python 3.11 too), DLPack (capsules and the C
-    exchange API), `__array_interface__`, `__array_struct__`, `__array__`, `__arrow_array__` and `__jax_array__` follow
-    from it. What a consumer gets holds the View, and with it the owner that you named; the object itself is asked anew
-    each time, so its memory may move between two loans.
+    The subclass says once where its memory is. The buffer protocol (on Python 3.11 too), DLPack (capsules and the C
+    exchange API), `__array_interface__`, `__array_struct__`, `__array__`, `__arrow_array__` and `__jax_array__` are
+    answered by that View. What a consumer gets holds the View, and with it the owner that you named; the object itself
+    is asked anew each time, so its memory may move between two loans.
 
     Examples
     --------
@@ -29,8 +29,8 @@ cdef class Producer:
     ...         return lend.View.from_pointer(address, len(self.block), "float64", owner=self.block, readonly=False)
     >>> memoryview(Samples(3)).tolist()
     [0.0, 0.0, 0.0]
-    >>> lend.view(Samples(2))
-    <View float64[2] on cpu, lent by ctypes.c_double_Array_2>
+    >>> lend.view(Samples(2)).shape
+    (2,)
     """
 
     __dlpack_c_exchange_api__ = ExchangeTable()
@@ -86,7 +86,7 @@ cdef class Producer:
 
 
 cdef View told(Producer producer):
-    """A View whose address leaves by an array interface: the reader holds the producer alone, so that holds the View."""
+    """A View whose address leaves by an array interface: its reader holds the producer alone, which holds the View."""
     cdef View view = view_of_producer(producer)
     # one for each lease: it grows only when the memory moves
     with cython.critical_section(producer):

@@ -1,5 +1,7 @@
 """Reshape and reinterpret, worked out on shapes and strides alone."""
 
+from operator import index
+
 from lend.errors import UnsupportedLayout
 
 TYPE_CHECKING = False
@@ -92,7 +94,7 @@ def _dividing(extent: int, old: int, new: int) -> int:
 
 
 def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
-    shape = [extent.__index__() for extent in shape]  # read once: an object may answer differently the second time
+    shape = [index(extent) for extent in shape]  # read once, and exactly an int: an object may answer anything
     known = 1
     for extent in shape:
         if extent < -1:

@@ -23,7 +23,7 @@ from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
 from lend.views.making cimport (
-    PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, is_last, set_dealloc, unmake_in_turn,
+    PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc, unmake_in_turn,
 )
 
 cdef SpanBuffer make_bytes = NULL
@@ -62,9 +62,11 @@ cdef extern from *:
         (view)->__weakref__ = NULL;                                \\
     } while (0)
     #define lend_has_weakrefs(view) ((view)->__weakref__ != NULL)
+    #define lend_is_last_holder(view) (Py_REFCNT((view)->__pyx_base.holder) == 1)
     """
     void blank_objects "lend_blank_objects"(View view)
     bint has_weakrefs "lend_has_weakrefs"(View view)
+    bint is_last_holder "lend_is_last_holder"(View view)
 
 
 cdef View blank():
@@ -82,7 +84,7 @@ cdef View blank():
 cdef void deallocate(PyObject* self) noexcept:
     """tp_dealloc. A View of an array over a View of an array ... must not run down the C stack."""
     gc_untrack(self)
-    if is_last((<View> self).holder):
+    if is_last_holder(<View> self):
         unmake_in_turn(self)
     else:
         unmake(self)
@@ -336,12 +338,6 @@ cdef class View(Lent):
     def item(self):
         """The value of the only element, as a Python object."""
         return derived().item(self)
-
-    def __float__(self):
-        return float(derived().item(self))
-
-    def __int__(self):
-        return int(derived().item(self))
 
     def tolist(self):
         """The values as (nested lists of) Python objects; datetime64 and timedelta64 as the int in their unit."""
