@@ -272,7 +272,13 @@ cdef const char* examine_record(object obj, const Py_buffer* lease, Record* reco
     except Exception:  # noqa: BLE001 - of the producer's dtype; the refusal of the format says it in words
         return WRONG_FORMAT
     clear_dims(record)
-    return examine(lease, record, want, &code, inner, dims)
+    return examine_again(lease, record, want, &code, inner, dims)
+
+
+cdef const char* examine_again(const Py_buffer* lease, Record* record, int want, const Code* known,
+                               const Py_ssize_t* inner, int inner_dims) noexcept nogil:
+    """The same for all but the fast path, where alone it is worth its size inline."""
+    return examine(lease, record, want, known, inner, inner_dims)
 
 
 cdef bint peek(object obj, Record* record, void* data) noexcept:
@@ -284,7 +290,7 @@ cdef bint peek(object obj, Record* record, void* data) noexcept:
     record.ndim = 0
     if get_buffer(obj, &lease, PyBUF_FULL_RO) < 0:
         return False
-    wrong = examine(&lease, record, WANT_ANY, NULL, NULL, 0)
+    wrong = examine_again(&lease, record, WANT_ANY, NULL, NULL, 0)
     if wrong is WRONG_FORMAT:
         wrong = examine_record(obj, &lease, record, WANT_ANY)
     if wrong is not NULL:
