@@ -22,6 +22,7 @@ _ROOMS = {
     "explain": ("lend.plan", "explain"),
     "get_include": ("lend.building", "get_include"),
     "loans": ("lend.inspection.loans", "loans"),
+    "register_dtype": ("lend.dtypes.foreign", "register_dtype"),
     "show_versions": ("lend.inspection.versions", "show_versions"),
     "to": ("lend.plan.ways", "to"),
     "typing": ("lend.typing", None),
@@ -40,6 +41,7 @@ __all__ = [
     "explain",
     "get_include",
     "loans",
+    "register_dtype",
     "show_versions",
     "to",
     "typing",
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from lend.building import get_include
     from lend.device import Device
     from lend.dtypes.dtype import DType
+    from lend.dtypes.foreign import register_dtype
     from lend.inspection.loans import loans
     from lend.inspection.versions import show_versions
     from lend.plan import explain

@@ -386,7 +386,7 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS
                                    and not made.record.flags & C_CONTIGUOUS)
         from lend.views import derived
-        made = derived.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64))
+        made = derived.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64), dtype)
     elif reasons and not copy:
         raise requirements.copy_required(made, reasons)
     made.record.flags &= ~GATHERED

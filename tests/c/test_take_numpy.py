@@ -122,6 +122,10 @@ def test_what_no_block_of_memory_says_is_refused(taker, name):
     source = REFUSED[name]()
     with pytest.raises(BufferError, match=r"ndarray|Masked"):
         taker(source)
+    if "objects" in name:
+        # the header does not count references; a View reads them
+        assert lend.view(source).dtype.has_objects
+        return
     with pytest.raises(LendError):
         lend.view(source)
 

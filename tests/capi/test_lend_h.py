@@ -1,6 +1,7 @@
 """lend.h: what a program in C or C++ gets of any object, gives back on any thread, and lends itself."""
 
 import array
+import ctypes
 import gc
 import sys
 import weakref
@@ -58,11 +59,24 @@ OBJECTS = {
     "128 bits": lend.view(bytes(32)).reinterpret("uint128"),
     "complex": lend.view(bytes(32)).reinterpret("complex64"),
     "bool": lend.view(bytes(2)).reinterpret("bool"),
+    "fixed bytes": lend.view(bytes(14)).reinterpret("bytes[7]"),
+    "text": lend.view(bytes(24)).reinterpret(f"{THERE}text[3]"),
+    "records": lend.view(bytes(24)).reinterpret([("a", "int32"), ("b", f"{THERE}float64")]),
+    "aligned records": lend.view(bytes(32)).reinterpret(
+        {"names": ["a", "b"], "formats": ["int8", "float64"], "aligned": True}
+    ),
+    "objects": (ctypes.py_object * 2)(1, 2),
+    "float8": lend.view(bytes(2)).reinterpret("float8_e4m3fn"),
+    "float4, padded": lend.view(bytes(2)).reinterpret("float4_e2m1fn"),
+    "int4, padded": lend.view(bytes(2)).reinterpret("int4"),
 }
 EACH = pytest.mark.parametrize("obj", OBJECTS.values(), ids=OBJECTS)
 WAYS = pytest.mark.parametrize("way", ["acquired", "borrowed"])
 
 CODES = {"opaque": 128, "bool": 6, "int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "datetime": 129}
+CODES |= {"bytes": 131, "text": 132, "record": 133, "object": 134, "float8": 10, "float4": 17, "int4": 0}
+# measured in itemsize alone, or bits that count in a byte
+BITS = {"opaque": 0, "bytes": 0, "text": 0, "record": 0, "float4": 4, "int4": 4}
 UNITS = ["generic", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 
 
@@ -74,7 +88,7 @@ def test_every_field_is_what_the_view_says(consumer, obj, way):
     dtype = view.dtype
     order = ord({None: "|", "little": "<", "big": ">"}[dtype.byteorder])
     unit = UNITS.index(dtype.unit) if dtype.unit else 0
-    bits = 0 if dtype.kind == "opaque" else dtype.bits
+    bits = BITS.get(dtype.kind, dtype.bits)
     flags = (
         READONLY * view.readonly | C * view.c_contiguous | F * view.f_contiguous | ALIGNED * view.aligned
         | EXCLUSIVE * view.exclusive

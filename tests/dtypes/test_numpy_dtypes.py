@@ -58,13 +58,13 @@ def test_scalar_type_names_its_dtype(dtype):
     assert DType(dtype.type) == DType(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["O", "S3", "U2", "i4,f8", ("i4", (2, 2)), [("a", "u1")]], ids=str)
+@pytest.mark.parametrize("dtype", [("i4", (2, 2))], ids=str)
 def test_dtype_that_lend_lacks_is_refused(dtype):
     with pytest.raises(UnsupportedType, match="lend has no dtype for"):
         DType(np.dtype(dtype))
 
 
-@pytest.mark.parametrize("cls", [np.void, np.object_, np.str_, np.number, np.generic], ids=str)
+@pytest.mark.parametrize("cls", [np.void, np.str_, np.bytes_, np.number, np.generic], ids=str)
 def test_scalar_type_that_lend_lacks_is_refused(cls):
     with pytest.raises(UnsupportedType, match="lend has no dtype for"):
         DType(cls)

@@ -55,7 +55,7 @@ def test_order_is_kept(order, name):
     [
         *["", "<", "i", "<i", "i4 ", " i4", "<<i4", "<4i", "<i4x", "<i4[ns]", "<i-4", "<i+4", "<i4\0", "|b1\0"],
         *["<i3", "<i0", "<i32", "<i4294967300", "<b2", "<f1", "<f3", "<c4", "<f128", "|b8", "<x4", "StringDType()"],
-        *["|t1", "|S5", "<U2", "|O8", "|V", "|V4294967296", "|V99999999999999999999"],
+        *["|t1", "|S", "<U1073741824", "|O08", "|O4", "|V", "|V4294967296", "|V99999999999999999999"],
         *["<M4", "<M8[", "<M8]", "<M8[]", "<M8[ns", "<M8[ns]]", "<M8[ns]x", "<M8[0s]", "<M8[25]", "<M8[s25]"],
         *["<M8[-1s]", "<M8[ s]", "<M8[xs]", "<M8[nss]", "<M8[25s/5]", "<M8[2147483648s]", "<M8[99999999999999999s]"],
         *["<M8[n\0s]", "<M8[µs]", "é4"],
@@ -84,7 +84,7 @@ def test_what_the_array_interface_lacks_is_refused_with_a_way_out(name):
     assert "reinterpret" in caught.value.remedy
 
 
-@pytest.mark.parametrize("text", ["|S5", "<U2", "|O8", "|t1"])
+@pytest.mark.parametrize("text", ["|t1", "|O08", "|O4"])
 def test_typestr_of_a_type_that_lend_lacks_is_an_unsupported_type(text):
-    with pytest.raises(UnsupportedType, match="bits, bytes, text and Python objects"):
+    with pytest.raises(UnsupportedType, match="bits, and Python objects"):
         DType(text)

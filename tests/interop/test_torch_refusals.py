@@ -90,12 +90,6 @@ CASES = {
         "lend has no dtype for torch.quint8",
         ["x.int_repr()", "x.dequantize()"],
     ),
-    "float8": (
-        lambda: square().to(torch.float8_e5m2),
-        UnsupportedType,
-        "lend has no dtype for torch.float8_e5m2",
-        ["x.view(torch.uint8)", "x.float()"],
-    ),
     "bits16": (
         lambda: torch.zeros(4, dtype=torch.uint8).view(torch.bits16),
         UnsupportedType,

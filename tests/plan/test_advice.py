@@ -177,22 +177,12 @@ def test_what_torch_has_beside_tensors_is_refused_with_a_remedy_that_works(make,
     assert made if isinstance(made, list) else lend.view(made)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "fact", "remedy"),
-    [
-        ("object", "holds pointers to Python objects", 'lend.view(x.astype("float64"))'),
-        ("S3", "holds strings of fixed width", "lend.buffer(x)"),
-        ("U3", "holds strings of fixed width", "lend.buffer(x)"),
-        ("i4,f4", "holds records", "lend.buffer(x)"),
-    ],
-)
-def test_an_array_without_a_dtype_of_ours_is_refused_by_what_it_holds(dtype, fact, remedy):
+@pytest.mark.parametrize("dtype", ["object", "i4,O"])
+def test_an_array_of_objects_is_refused_as_bytes_by_what_it_holds(dtype):
     np = pytest.importorskip("numpy")
-    x = np.zeros(2, dtype)
-    with pytest.raises(LendError, match=fact) as refused:
-        lend.view(x)
-    assert remedy.removeprefix("lend.view(").removesuffix("))") in refused.value.remedy
-    assert eval(remedy, {"lend": lend, "x": x})
+    with pytest.raises(LendError, match="pointers to Python objects|Python objects in them"):
+        lend.buffer(np.zeros(2, dtype))
+    assert lend.view(np.zeros(2, dtype)).dtype.has_objects
 
 
 def test_a_closed_map_and_a_released_memoryview_are_told_to_be_open():

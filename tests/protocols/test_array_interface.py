@@ -188,7 +188,7 @@ def test_without_data_the_object_s_own_buffer_is_meant(said):
     class Block(CountingBuffer):
         __array_interface__ = {"shape": (2, 2), "typestr": "<f4", "version": 3, "offset": 8} | said
 
-    lender = Block(FLOATS, format="T{f:a:}", itemsize=4, poison=False)
+    lender = Block(FLOATS, format="&f", itemsize=4, poison=False)
     view = lend.view(lender)
     assert (view.tolist(), lender.live) == ([[2, 3], [4, 5]], 1)
     del view
@@ -320,8 +320,8 @@ def test_a_typestr_without_a_dtype_is_refused_by_name(typestr):
         lend.view(floats(typestr=typestr))
 
 
-@pytest.mark.parametrize(("typestr", "nbytes"), [("|S3", 6), ("<U2", 16), ("<f3", 6)])
-def test_text_is_refused_as_a_view_and_given_as_bytes(typestr, nbytes):
+@pytest.mark.parametrize(("typestr", "nbytes"), [("<f3", 6), ("<x4", 8)])
+def test_what_has_no_dtype_is_refused_as_a_view_and_given_as_bytes(typestr, nbytes):
     lender = ArrayInterface(bytes(range(24)), (2,), typestr)
     with pytest.raises(UnsupportedType, match="typestr"):
         lend.view(lender)
@@ -346,11 +346,31 @@ def test_pointers_of_python_objects_are_never_lent(take, facts):
     [("a", [("b", "<i4"), (("title", "c"), "<i4")])],
     [("a", "<i2", (2, 2))],
 ], ids=str)  # fmt: skip
-def test_records_are_refused_as_a_view_and_given_as_bytes(descr):
+def test_records_are_read_from_their_descr_and_given_as_bytes(descr):
+    lender = ArrayInterface(bytes(range(16)), (2,), "|V8", descr=descr)
+    view = lend.view(lender)
+    assert view.dtype == lend.DType(descr)
+    assert bytes(lend.buffer(lender)) == bytes(range(16))
+
+
+@pytest.mark.parametrize("descr", [
+    [("a", "<i4"), ("a", "<i4")],
+    [("a", "<f3"), ("b", "|V5")],
+    [(3, "<i8")],
+], ids=str)  # fmt: skip
+def test_a_descr_that_is_no_record_is_refused_and_given_as_bytes(descr):
     lender = ArrayInterface(bytes(range(16)), (2,), "|V8", descr=descr)
     with pytest.raises(UnsupportedType, match=r"records(?s:.*)lend\.buffer"):
         lend.view(lender)
     assert bytes(lend.buffer(lender)) == bytes(range(16))
+
+
+@pytest.mark.parametrize(("typestr", "read"), [("|S3", "bytes[3]"), ("<U2", "text[2]"), (">U2", ">text[2]")])
+def test_bytes_and_text_of_fixed_width_are_read(typestr, read):
+    lender = ArrayInterface(b"ab\0" + bytes(13), (1,), typestr)
+    view = lend.view(lender)
+    assert view.dtype == lend.DType(read)
+    assert view.__array_interface__["typestr"] == typestr
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,8 @@ def test_an_answer_that_is_no_array_is_refused(answer):
         lend.view(ArrayMethod(answer))
 
 
-def test_an_array_of_objects_is_refused():
-    with pytest.raises(UnsupportedType):
-        lend.view(ArrayMethod(np.array([None, 1])))
+def test_an_array_of_objects_is_read_and_not_given_as_bytes():
+    assert lend.view(ArrayMethod(array := np.array([None, 1]))).tolist() == array.tolist()
     with pytest.raises(UnsupportedType):
         lend.buffer(ArrayMethod(np.array([None, 1])))
 

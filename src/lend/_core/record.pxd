@@ -234,6 +234,8 @@ cdef inline Py_ssize_t item_alignment(const Record* record) noexcept nogil:
     cdef Py_ssize_t size = record.itemsize
     if record.dtype.kind == 0:       # KIND_OPAQUE
         return 1
+    if record.dtype.kind == 13:      # KIND_RECORD
+        return 1 << (record.dtype.order_unit & 7)
     if record.dtype.bits:
         size = record.dtype.bits >> 3
         if record.dtype.kind == 6:   # KIND_COMPLEX: the halves

@@ -87,8 +87,6 @@ def check_readable(array: "Any") -> None:
     if dtype.startswith(("int", "uint")):
         wider = 'x.astype("uint8")' if dtype[0] == "u" else 'x.astype("int8")'
     remedy = f"{wider}, a copy by jax"
-    if dtype.startswith("float8"):
-        remedy += ', or the bits of each: x.view("uint8")'
     raise UnsupportedType.build(f"lend has no dtype for {dtype}", came=f"jax.Array, {_said(array)}", remedy=remedy)
 
 
@@ -96,7 +94,8 @@ def check_readable(array: "Any") -> None:
 
 _DTYPES = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "bfloat16", "complex64", "complex128",
+    "bfloat16", "complex64", "complex128", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
 })  # fmt: skip
 _WIDE = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _has_dtype = only(_DTYPES)

@@ -3,13 +3,14 @@
 Taken: ndarrays by the buffer protocol, as everybody's; what has a mask is refused, and datetime scalars go by the array
 interface, since their buffer says plain bytes. Given: by the buffer protocol, which keeps any strides, byte order and
 the read-only flag; by the array interface what the buffer protocol has no word for (datetimes) or says ambiguously
-(opaque bytes); bfloat16 as the dtype that ml_dtypes adds.
+(opaque bytes); bfloat16 and small numbers as the dtypes that ml_dtypes adds; records as bytes that are then told what
+they are.
 """
 
 import sys
 
 from lend.adapters.asking import guarded
-from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype
+from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype, way_out
 from lend.dtypes import foreign
 from lend.errors import CopyRequired, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
@@ -38,16 +39,16 @@ def doors(obj: "Any") -> "list[Door] | None":
         dated = "numpy.datetime64" in names or "numpy.timedelta64" in names
         return [Door(SCALAR if dated else BUFFER, final=True)]
     kind = getattr(getattr(obj, "dtype", None), "kind", "")
-    if kind in ("O", "T"):
-        raise _of_objects(obj, kind)
+    if kind == "T":
+        raise _of_strings(obj)
     if getattr(getattr(obj, "dtype", None), "isbuiltin", 1) == 2:
         # a dtype that another library adds (ml_dtypes): its name stands in the array interface alone
         from lend.doors import Door
         from lend.protocols.array_interface import ARRAY_INTERFACE
 
         return [Door(ARRAY_INTERFACE, remembered=False)]
-    if kind in ("S", "U") or getattr(obj.dtype if kind == "V" else None, "names", None) is not None:
-        # these have bytes and no dtype of ours: what else they speak would only say so again
+    if kind == "O" or getattr(obj.dtype if kind == "V" else None, "names", None) is not None:
+        # what else an array of these speaks would lose titles and fields, or say less of them
         from lend.doors import Door
         from lend.protocols.array_interface import ARRAY_INTERFACE
         from lend.protocols.buffer import BUFFER
@@ -56,16 +57,13 @@ def doors(obj: "Any") -> "list[Door] | None":
     return None
 
 
-def _of_objects(obj: "Any", kind: str) -> UnsupportedType:
+def _of_strings(obj: "Any") -> UnsupportedType:
     from lend.protocols import refusals
 
-    holds, remedy = "pointers to Python objects", 'x.astype("float64"), if its values are numbers'
-    if kind == "T":
-        holds, remedy = "strings of any length", 'lend.buffer(x.astype("U20")), if none has more than 20 characters'
     return UnsupportedType.build(
-        f"this {refusals.name(obj)} holds {holds}, which are nobody's to lend",
+        f"this {refusals.name(obj)} holds strings of any length, which are nobody's to lend",
         came=f"{refusals.name(obj)}, {obj.dtype}{list(obj.shape)}",
-        remedy=remedy,
+        remedy='lend.view(x.astype("U20")), if none has more than 20 characters',
     )
 
 
@@ -158,11 +156,24 @@ def by_interface(view: "View") -> "Any":
     return np.asarray(_Interface(view))
 
 
-def as_bfloat16(view: "View") -> "Any":
-    """An ndarray of ml_dtypes.bfloat16 over the same memory: the bits by the buffer protocol, then their name."""
+def as_record(view: "View") -> "Any":
+    """An ndarray of records over the same memory, of a dtype equal to the last title to that which was taken."""
     import numpy as np
 
-    return np.asarray(view.reinterpret("uint16")).view(foreign.numpy_dtype(view.dtype))
+    dtype = foreign.numpy_dtype(view.dtype)
+    if not dtype.hasobject:
+        return by_interface(view.reinterpret(f"opaque[{view.itemsize}]")).view(dtype)
+    made = np.asarray(view)
+    return made if made.dtype == dtype else made.view(dtype)
+
+
+def as_added(view: "View") -> "Any":
+    """An ndarray of a dtype of ml_dtypes over the same memory: the bits by the buffer protocol, then their name."""
+    import numpy as np
+
+    return np.asarray(view.reinterpret("uint16" if view.itemsize == 2 else "uint8")).view(
+        foreign.numpy_dtype(view.dtype)
+    )
 
 
 def address(array: "Any") -> int:
@@ -173,14 +184,14 @@ def address(array: "Any") -> int:
 def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     """The refusal of a dtype that NumPy does not have."""
     dtype = facts.dtype
-    if dtype.kind == "bfloat" and dtype.lanes == 1:
+    if dtype.kind in foreign.ADDED and dtype.lanes == 1:
         if not dtype.is_native:
             return no_such_dtype(facts, rules)
         if not is_installed("ml_dtypes"):
             return UnsupportedType.build(
-                "NumPy has no bfloat16 of its own, and ml_dtypes, which adds it, is not installed",
+                f"NumPy has no {dtype} of its own, and ml_dtypes, which adds it, is not installed",
                 came=facts.came,
-                remedy='install ml_dtypes, or lend.view(x).reinterpret("uint16"): the same bits',
+                remedy=f'install ml_dtypes, or lend.view(x).reinterpret("uint{dtype.bits}"): the same bits',
             )
         return None
     if (
@@ -193,6 +204,19 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     return None
 
 
+def refuse_record(facts: "Any", rules: Rules) -> "UnsupportedType | None":
+    """The refusal of a record of which NumPy does not have a field's dtype."""
+    try:
+        foreign.numpy_dtype(facts.dtype)
+    except UnsupportedType as error:
+        return UnsupportedType.build(
+            f"NumPy has no such record: {error.fact}", came=facts.came, remedy=way_out(facts.dtype, rules.form)
+        )
+    if not facts.itemsize:
+        return UnsupportedType.build("NumPy makes no array of records of 0 bytes", came=facts.came)
+    return None
+
+
 ARRAY = Rules(
     "NumPy", "numpy.ndarray", "buffer protocol", giver,
     refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
@@ -201,11 +225,17 @@ NAMED = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
     readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
 )  # fmt: skip
-BFLOAT16 = Rules(
-    "NumPy", "numpy.ndarray", "buffer protocol", lambda _: as_bfloat16,
+RECORD = Rules(
+    "NumPy", "numpy.ndarray", "array interface", lambda _: as_record,
+    refuse=refuse_record, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+)  # fmt: skip
+ADDED = Rules(
+    "NumPy", "numpy.ndarray", "buffer protocol", lambda _: as_added,
     refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
 )  # fmt: skip
-_BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "bfloat": BFLOAT16}
+_BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "record": RECORD} | dict.fromkeys(
+    foreign.ADDED, ADDED
+)
 
 
 def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:

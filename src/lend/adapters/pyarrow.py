@@ -50,7 +50,7 @@ def array_giver(facts: "Any") -> "Give":
     dtype = facts.dtype
     if dtype.kind == "bool":
         return packed
-    arrow = pa.binary(dtype.itemsize) if dtype.kind == "opaque" else getattr(pa, native_name(dtype))()
+    arrow = pa.binary(dtype.itemsize) if dtype.kind in ("opaque", "bytes") else getattr(pa, native_name(dtype))()
     from_buffers, py_buffer = pa.Array.from_buffers, pa.py_buffer
 
     def give(view: "View") -> "Any":
@@ -95,8 +95,8 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
         )
     if dtype.kind == "bool" and dtype.lanes == 1:
         return None
-    if dtype.kind == "opaque" and dtype.itemsize:
-        return None
+    if dtype.kind in ("opaque", "bytes") and dtype.itemsize:
+        return None  # the padding of fixed bytes stays: Arrow has no other word for it
     return _has_number(facts, rules)
 
 
@@ -119,7 +119,7 @@ def narrow(name: str) -> Rules:
     wanted = _NARROW[name]
 
     def refuse(facts: "Any", rules: Rules) -> "LendError | None":
-        held = facts.dtype.kind if facts.dtype.kind == "opaque" else native_name(facts.dtype)
+        held = "opaque" if facts.dtype.kind in ("opaque", "bytes") else native_name(facts.dtype)
         if len(facts.shape) != 1 or held == wanted:
             return refuse_for_array(facts, rules)
         cast = "" if wanted == "opaque" else f'.cast("{wanted}"), which converts'

@@ -194,11 +194,14 @@ def no_such_dtype(facts: "Any", rules: Rules, remedy: "str | None" = None) -> Un
     )
 
 
+_NUMBERS = ("bool", "int", "uint", "float", "complex", "bfloat")
+
+
 def way_out(dtype: "DType", form: str) -> str:
     """What to do with a dtype that a target lacks: the same bytes under a dtype that it has, or another road."""
     kind = dtype.kind
     order = "" if dtype.is_native else str(dtype)[0]
-    if dtype.lanes > 1:
+    if dtype.lanes > 1 and dtype.bits >= 8:
         return f'lend.view(x).reinterpret("{order}{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
     if kind in ("datetime", "timedelta"):
         many = "" if dtype.multiplier == 1 else f"{dtype.multiplier} "
@@ -206,6 +209,18 @@ def way_out(dtype: "DType", form: str) -> str:
     if kind == "opaque":
         # [..., None] makes a last dimension of one element, which has no gaps whatever the strides are
         return f'lend.view(x)[..., None].reinterpret("uint8"): the {dtype.itemsize} bytes of each in a last dimension'
+    if kind == "record":
+        name = next((name for name, field in (dtype.fields or {}).items() if field.dtype.kind in _NUMBERS), None)
+        field = "x" if name is None else f"lend.view(x)[{name!r}]"
+        return f"one field at a time, such as {field}: a View of it alone, shared"
+    if kind == "bytes":
+        return f'lend.view(x)[..., None].reinterpret("uint8"): the {dtype.itemsize} bytes of each in a last dimension'
+    if kind == "text":
+        return f'lend.view(x)[..., None].reinterpret("{order}uint32"): the characters of each in a last dimension'
+    if kind == "object":
+        return 'its values as numbers first, such as lend.to(x, "numpy").astype("float64")'
+    if kind.startswith(("float8", "float6", "float4", "int4", "int2", "uint4", "uint2")):
+        return 'lend.view(x).reinterpret("uint8"): the same bits'
     if kind == "bfloat":
         return f'lend.view(x).reinterpret("{order}uint16"): the same bits'
     if kind == "handle":
@@ -307,5 +322,7 @@ def _alignment_reason(facts: "Any", rules: Rules) -> "Reason | None":
 
 def item_alignment(dtype: "DType") -> int:
     """The alignment that a compiled program expects of one element."""
-    size = int(dtype.bits) // 8 // (2 if dtype.kind == "complex" else 1)
+    if dtype.kind in ("opaque", "bytes", "record"):
+        return 1 if dtype.kind != "record" else 1 << (dtype.order_unit & 7)
+    size = 4 if dtype.kind == "text" else int(dtype.bits) // 8 // (2 if dtype.kind == "complex" else 1)
     return max(1, min(16, size))

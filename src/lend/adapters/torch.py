@@ -232,8 +232,11 @@ def moves(obj: "Any") -> "str | None":
 
 _DTYPES = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-    "bfloat16", "complex32", "complex64", "complex128",
+    "bfloat16", "complex32", "complex64", "complex128", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2",
 })  # fmt: skip
+# what is given: the names are ours, and those above torch's
+_GIVEN = _DTYPES | {"float4_e2m1fn_packedx2"}
 
 _VERSION = (1, 0)
 
@@ -259,7 +262,7 @@ def address(tensor: "Any") -> int:
 
 TENSOR = Rules(
     "torch", "torch.Tensor", "DLPack", giver,
-    refuse=only(_DTYPES), readonly=UNMARKED, layout=FORWARD, alignment=1, devices=CPU, address=address,
+    refuse=only(_GIVEN), readonly=UNMARKED, layout=FORWARD, alignment=1, devices=CPU, address=address,
 )  # fmt: skip
 
 

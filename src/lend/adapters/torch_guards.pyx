@@ -11,7 +11,7 @@ from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport Protocol, delete_managed, taken_by
 from lend._core.record cimport Record, clear_dims
-from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_UINT
+from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_MINI, KIND_UINT
 from lend.protocols cimport dlpack
 from lend.protocols.dlpack_exchange cimport exchange_table
 from lend.protocols.dlpack_tensor cimport read_tensor
@@ -76,7 +76,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     if (<DLPackExchangeAPI*> data).managed_tensor_from_py_object_no_sync(<void*> obj, &managed) != 0 or managed is NULL:
         refuse_by_torch(obj)
     dlpack.read_managed(managed, obj, record, want)
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX) or record.itemsize == 1:
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or record.itemsize == 1:
         wrong = unlike_its_memory(obj, record)
         if wrong is not None:
             delete_managed(managed, True)
@@ -95,7 +95,7 @@ cdef bint peek(object obj, Record* record, void* data) noexcept:
     record.flags = 0
     if read_tensor(&tensor, record):
         return False
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX) or record.itemsize == 1:
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or record.itemsize == 1:
         if unlike_its_memory(obj, record) is not None:
             clear_dims(record)
             return False
@@ -106,7 +106,7 @@ cdef str unlike_its_memory(object obj, Record* record):
     """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
     cdef PyObject* answer
     cdef int said
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX):
+    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI):
         said = is_true(Py_TYPE(requires_grad).tp_descr_get(requires_grad, obj, NULL))
         if said:
             return "requires_grad" if said > 0 else "asking"

@@ -11,6 +11,7 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lend.dtypes import DType
 from lend.errors import LendError, UnsupportedType
 from lend.front import buffer
 
@@ -77,21 +78,23 @@ def map_npy(path: str) -> View:
 
 
 def _check_elements(path: str, descr: Any, shape: tuple[int, ...]) -> None:
-    """Refuse elements for which lend has no dtype, as `lend.view` refuses such an array."""
+    """Refuse elements that lie pickled in the file."""
     kind = descr.lstrip("<>|=")[:1] if isinstance(descr, str) else ""
-    if kind == "O":
+    if kind == "O" or (isinstance(descr, list) and _has_objects(descr)):
         holds = "Python objects, which lie pickled in it"
         remedy = f"its values as numbers, if you trust it: numpy:load({path!r}, allow_pickle=True).astype('float64')"
-    elif isinstance(descr, list):
-        holds = "records, for which lend has no dtype yet"
-        remedy = f"one field: numpy:load({path!r}, mmap_mode='r')['name']"
-    elif kind in ("S", "U"):
-        holds = "strings of fixed width, for which lend has no dtype"
-        remedy = f"its bytes: numpy:load({path!r}, mmap_mode='r').view('uint8')"
     else:
         return
     came = f"{path}, {descr!r:.200} of shape {shape}"
     raise UnsupportedType.build(f"{path} holds {holds}", came=came, remedy=remedy)
+
+
+def _has_objects(descr: list[Any]) -> bool:
+    """Whether a record has pointers to Python objects; what is no record is refused later."""
+    try:
+        return DType(descr).has_objects
+    except (LendError, TypeError, ValueError):
+        return False
 
 
 def _header(path: str, mapped: mmap.mmap) -> tuple[Any, bool, tuple[int, ...], int]:

@@ -2,9 +2,12 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from lend.dtypes.code cimport (
-    KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_OPAQUE, KIND_TIMEDELTA,
-    KIND_UINT, ORDER_BIG, UNIT_MASK, Code, make_code,
+    KIND_BFLOAT, KIND_BOOL, KIND_BYTES, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_MINI,
+    KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_SUBUINT, KIND_TEXT, KIND_TIMEDELTA, KIND_UINT, ORDER_BIG, UNIT_MASK,
+    Code, code_has_lanes, code_itemsize, code_swap_size, make_code,
 )
+
+from lend.dtypes.dlpack_type cimport DLPACK_FIRST_MINI, DLPACK_LAST_MINI, code_from_dlpack, mini_bits
 
 cdef extern from "lend.h" nogil:
     ctypedef struct lend_dtype:
@@ -17,6 +20,8 @@ cdef extern from "lend.h" nogil:
         uint32_t itemsize
         uint32_t multiplier
     const int LEND_ANY_TYPE
+    const int LEND_INT
+    const int LEND_UINT
     const int LEND_OPAQUE
 
 cdef extern from * nogil:
@@ -24,7 +29,7 @@ cdef extern from * nogil:
     /* kinds of code.pxd -> codes of lend.h */
     static const uint8_t lend_kind_codes[] = {
         LEND_OPAQUE, LEND_BOOL, LEND_INT, LEND_UINT, LEND_FLOAT, LEND_BFLOAT, LEND_COMPLEX, LEND_DATETIME,
-        LEND_TIMEDELTA, LEND_HANDLE,
+        LEND_TIMEDELTA, LEND_HANDLE, LEND_BYTES, LEND_UCS4, LEND_OBJECT, LEND_RECORD,
     };
     #define LEND_KINDS ((int)sizeof(lend_kind_codes))
     """
@@ -34,26 +39,39 @@ cdef extern from * nogil:
 
 cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
     """Write a code as lend.h has it; every code can be said."""
-    out.code = KIND_CODES[code.kind]
     out.reserved = 0
-    out.bits = code.bits
     out.unit = 0
     out.lanes = 1
     out.multiplier = 1
-    if code.kind == KIND_OPAQUE:
-        out.order = c"|"
-        out.itemsize = code.param
-        return
+    out.bits = code.bits
     out.order = c">" if code.order_unit & ORDER_BIG else c"<"
+    if KIND_BOOL <= code.kind <= KIND_COMPLEX:
+        out.code = KIND_CODES[code.kind]
+        out.lanes = <uint16_t> code.param
+        out.itemsize = (code.bits >> 3) * code.param
+        if code.bits <= 8:
+            out.order = c"|"
+    else:
+        rare_code_to_c(code, out)
+
+
+cdef inline void rare_code_to_c(Code code, lend_dtype* out) noexcept nogil:
+    """The same for what is no plain number."""
+    out.code = (KIND_CODES[code.kind] if code.kind < KIND_MINI else code.order_unit if code.kind == KIND_MINI
+                else LEND_UINT if code.kind == KIND_SUBUINT else LEND_INT)
+    out.itemsize = <uint32_t> code_itemsize(code)
+    if code_swap_size(code) <= 1:
+        out.order = c"|"
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
         out.unit = code.order_unit & UNIT_MASK
         out.multiplier = code.param
-        out.itemsize = 8
-        return
-    out.lanes = <uint16_t> code.param
-    out.itemsize = (code.bits >> 3) * code.param
-    if code.bits <= 8:
-        out.order = c"|"
+    elif code.kind == KIND_RECORD or code.kind == KIND_BYTES or code.kind == KIND_TEXT:
+        out.bits = 0  # what is measured in itemsize alone
+    elif code_has_lanes(code):
+        out.lanes = <uint16_t> code.param
+    if code.kind >= KIND_MINI:
+        # the bits that count: padded to a byte where the itemsize has a byte for each lane
+        out.bits = <uint16_t> (mini_bits(code.order_unit) if code.kind == KIND_MINI else code.order_unit)
 
 
 cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
@@ -63,6 +81,10 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
     cdef uint8_t order = ORDER_BIG if said.order == c">" else 0
     if said.order != c"<" and said.order != c">" and said.order != c"|":
         return False
+    if said.code >= DLPACK_FIRST_MINI and said.code <= DLPACK_LAST_MINI:
+        return said.bits and said.itemsize and not said.unit and code_from_dlpack(
+            said.code, <uint8_t> said.bits, said.lanes, out, said.bits < 8 and said.itemsize == said.lanes
+        ) and code_itemsize(out[0]) == <Py_ssize_t> said.itemsize
     for kind in range(KINDS):
         if KIND_CODES[kind] == said.code:
             break
@@ -71,6 +93,12 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
     if kind == KIND_OPAQUE:
         out[0] = make_code(KIND_OPAQUE, 0, said.itemsize, 0)
         return True
+    if kind == KIND_BYTES:
+        out[0] = make_code(KIND_BYTES, 8, said.itemsize, 0)
+        return True
+    if kind == KIND_TEXT:
+        out[0] = make_code(KIND_TEXT, 32, said.itemsize >> 2, order)
+        return said.itemsize % 4 == 0 and said.order != c"|"
     if kind == KIND_DATETIME or kind == KIND_TIMEDELTA:
         if said.bits != 64 or said.lanes != 1 or said.unit > 13 or said.multiplier == 0 or said.order == c"|":
             return False

@@ -12,9 +12,11 @@ cdef extern from * nogil:
     #include <stdint.h>
     typedef struct {
         uint8_t kind;       /* KIND_... */
-        uint8_t order_unit; /* bit 7: big-endian; low bits: UNIT_... of datetime and timedelta, else 0 */
-        uint16_t bits;      /* of one lane, storage included (long double: 8 * sizeof); 0 for opaque */
-        uint32_t param;     /* lanes (1 = scalar) | multiplier of the unit | bytes of an opaque element */
+        uint8_t order_unit; /* bit 7: big-endian; low bits: UNIT_... of datetime and timedelta, which small number, */
+                            /* RECORD_... of a record; else 0 */
+        uint16_t bits;      /* of one lane, storage included (long double: 8 * sizeof); 0: opaque; a record's number */
+        uint32_t param;     /* lanes (1 = scalar) | multiplier of the unit | bytes of an opaque element or a record */
+                            /* | length of fixed bytes and text */
     } lend_code;
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     #define LEND_NATIVE_ORDER 0x80
@@ -40,9 +42,21 @@ cdef enum:
     KIND_DATETIME = 7
     KIND_TIMEDELTA = 8
     KIND_HANDLE = 9      # DLPack's opaque handle: a 64-bit word of the producer's
+    KIND_BYTES = 10      # fixed width, padded with zeros: S10
+    KIND_TEXT = 11       # fixed width, UCS4, padded with zeros: U10
+    KIND_OBJECT = 12     # a pointer to a Python object, counted by whoever owns the memory
+    KIND_RECORD = 13     # fields; dtypes/records.py has them by number
+    KIND_MINI = 14       # float8, float6, float4: the low bits of order_unit are DLPack's code; bits below 8: packed
+    KIND_SUBINT = 15     # int4, int2: the low bits of order_unit are the bits that count; bits below 8: packed
+    KIND_SUBUINT = 16
+    KIND_COUNT = 17
 
     ORDER_BIG = 0x80
     UNIT_MASK = 0x7F
+
+    # order_unit of a record; bit 7 is this machine's order when no field is swapped
+    RECORD_ALIGN = 7     # mask: log2 of the alignment that it promises
+    RECORD_OBJECTS = 8   # some field is, or has, a pointer to a Python object
 
     # NumPy's units, in its order; generic is 0 so that other kinds have unit 0
     UNIT_GENERIC = 0
@@ -71,6 +85,8 @@ cdef inline Code make_code(uint8_t kind, uint16_t bits, uint32_t param=1,
     code.order_unit = order_unit
     if kind == KIND_OPAQUE or bits <= 8:
         code.order_unit = order_unit & UNIT_MASK
+    elif kind == KIND_OBJECT:
+        code.order_unit = NATIVE_ORDER
     return code
 
 
@@ -89,16 +105,16 @@ cdef inline Code code_from_word(uint64_t word) noexcept nogil:
 
 cdef inline Py_ssize_t code_itemsize(Code code) noexcept nogil:
     """Bytes of one element, lanes included."""
-    if code.kind == KIND_OPAQUE:
+    if code.kind == KIND_OPAQUE or code.kind == KIND_RECORD:
         return code.param
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
         return 8
-    return <Py_ssize_t>(code.bits >> 3) * code.param
+    return <Py_ssize_t>code.bits * code.param >> 3
 
 
 cdef inline Py_ssize_t code_swap_size(Code code) noexcept nogil:
-    """Bytes of the unit that a byte swap reverses: a complex number swaps its halves apart."""
-    if code.kind == KIND_OPAQUE:
+    """Bytes of the unit that a byte swap reverses: a complex number swaps its halves apart, a record its fields."""
+    if code.kind == KIND_OPAQUE or code.kind == KIND_RECORD or code.kind == KIND_OBJECT:
         return 1
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
         return 8
@@ -107,9 +123,14 @@ cdef inline Py_ssize_t code_swap_size(Code code) noexcept nogil:
 
 cdef inline bint code_is_swapped(Code code) noexcept nogil:
     """True when the bytes are not in this machine's order."""
-    return (code.order_unit & ORDER_BIG) != NATIVE_ORDER and code_swap_size(code) > 1
+    return (code.order_unit & ORDER_BIG) != NATIVE_ORDER and (code.kind == KIND_RECORD or code_swap_size(code) > 1)
 
 
-cdef inline Code code_in_other_order(Code code) noexcept nogil:
-    """The same type with its bytes the other way round."""
-    return make_code(code.kind, code.bits, code.param, code.order_unit ^ ORDER_BIG)
+cdef inline bint code_has_objects(Code code) noexcept nogil:
+    """True when an element is, or has, a pointer to a Python object."""
+    return code.kind == KIND_OBJECT or (code.kind == KIND_RECORD and code.order_unit & RECORD_OBJECTS)
+
+
+cdef inline bint code_has_lanes(Code code) noexcept nogil:
+    """True for the kinds whose param counts lanes."""
+    return (KIND_BOOL <= code.kind <= KIND_COMPLEX) or code.kind == KIND_HANDLE or code.kind >= KIND_MINI

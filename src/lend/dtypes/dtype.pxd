@@ -17,3 +17,9 @@ cdef int code_of(object dtype, Code* out) except -1
 
 # The name of a code, as str(DType) gives it, without making the DType
 cdef str name_of_code(Code code)
+
+# The same type with its values in this machine's byte order
+cdef Code native_code(Code code) except *
+
+# The fields of a record as (DType, offset, shape of a subarray)
+cdef tuple record_plan(Code code)

@@ -3,124 +3,87 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_FromObject
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from lend.dtypes.code cimport (
-    KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_HANDLE, KIND_INT, KIND_OPAQUE, KIND_TIMEDELTA,
-    KIND_UINT, NATIVE_ORDER, ORDER_BIG, UNIT_GENERIC, UNIT_MASK, Code, code_from_word, code_is_swapped, code_itemsize,
-    code_swap_size, code_word, make_code,
+    KIND_BYTES, KIND_MINI, KIND_OPAQUE, KIND_RECORD, KIND_TEXT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
+    code_from_word, code_has_lanes, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
+    make_code,
 )
-from lend.dtypes.digits cimport read_digits
 from lend.dtypes.dlpack_type cimport code_from_dlpack, code_to_dlpack
+from lend.dtypes.names cimport bare_name, fill_tables, is_timed, order_sign, read_name
 from lend.dtypes.struct_format cimport code_from_format, size_from_format, write_format
-from lend.dtypes.typestr cimport UNITS, code_from_typestr, read_unit, write_typestr, write_unit
+from lend.dtypes.typestr cimport UNITS, code_from_typestr, write_typestr
 
 from lend.errors import UnsupportedType
 
 cdef tuple KIND_NAMES = (
-    "opaque", "bool", "int", "uint", "float", "bfloat", "complex", "datetime", "timedelta", "handle",
+    "opaque", "bool", "int", "uint", "float", "bfloat", "complex", "datetime", "timedelta", "handle", "bytes", "text",
+    "object", "record",
 )
 cdef dict WORDS = {}     # name -> word of the code in native order, for all names without brackets or lanes
 cdef dict NAMES = {}     # and back
-cdef dict INTERNED = {}  # word -> DType; only codes with param 1, of which there are some hundred
+cdef dict INTERNED = {}  # word -> DType; only codes with param 1, of which there are some hundred, and records
+cdef list PLANS = []     # number of a record -> its fields as (DType, offset, shape); dtypes/records.py fills it
 cdef object MAKING = object()  # what dtype_from_code passes to the constructor
 
 
-cdef int enter(str name, uint8_t kind, size_t size) except -1:
-    """Put one name of a plain type into the tables; the first name of a code is the one that is shown."""
-    cdef uint64_t word = code_word(make_code(kind, <uint16_t>(8 * size), 1, NATIVE_ORDER))
-    WORDS.setdefault(name, word)
-    NAMES.setdefault(word, name)
-    return 0
-
-
-cdef int fill_tables() except -1:
-    cdef int size
-    enter("bool", KIND_BOOL, 1)
-    for size in (1, 2, 4, 8, 16):
-        enter(f"int{8 * size}", KIND_INT, size)
-        enter(f"uint{8 * size}", KIND_UINT, size)
-    for size in (2, 4, 8):
-        enter(f"float{8 * size}", KIND_FLOAT, size)
-        enter(f"complex{16 * size}", KIND_COMPLEX, 2 * size)
-    enter("bfloat16", KIND_BFLOAT, 2)
-    enter("handle", KIND_HANDLE, 8)
-    # `longdouble` is another name of float64 where the two are one; else float128 (float96) is another of longdouble
-    enter("longdouble", KIND_FLOAT, sizeof(long double))
-    enter("clongdouble", KIND_COMPLEX, 2 * sizeof(long double))
-    enter(f"float{8 * sizeof(long double)}", KIND_FLOAT, sizeof(long double))
-    enter(f"complex{16 * sizeof(long double)}", KIND_COMPLEX, 2 * sizeof(long double))
-    return 0
-
-
-fill_tables()
+fill_tables(WORDS, NAMES)
 
 
 # Names
 
 
-cdef inline bint is_timed(Code code) noexcept nogil:
-    return code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA
-
-
-cdef str bare_name(Code code):
-    """The name without a byte order."""
-    cdef char buf[40]
-    cdef int length
-    cdef str name
-    if code.kind == KIND_OPAQUE:
-        return f"opaque[{code.param}]"
-    if is_timed(code):
-        length = write_unit(buf, code.order_unit & UNIT_MASK, code.param)
-        name = buf[:length].decode("ascii")
-        return ("datetime64" if code.kind == KIND_DATETIME else "timedelta64") + name
-    name = NAMES[code_word(make_code(code.kind, code.bits, 1, NATIVE_ORDER))]
-    return name if code.param == 1 else f"{name}x{code.param}"
-
-
-cdef inline str order_sign(Code code):
-    """`<` or `>`, or nothing for what has no byte order."""
-    if code_swap_size(code) <= 1:
-        return ""
-    return ">" if code.order_unit & ORDER_BIG else "<"
-
-
 cdef str name_of_code(Code code):
-    return order_sign(code) + bare_name(code) if code_is_swapped(code) else bare_name(code)
+    return order_sign(code) + bare_name(code, NAMES) if code_is_swapped(code) else bare_name(code, NAMES)
 
 
-cdef bint read_name(str name, uint8_t order, Code* out) except -1:
-    """Read a name without its byte order; True if there is such a type."""
-    cdef Py_ssize_t length
-    cdef const char* text = PyUnicode_AsUTF8AndSize(name, &length)
-    cdef const char* end = text + length
-    cdef uint8_t kind, unit = UNIT_GENERIC
-    cdef uint32_t multiplier = 1
-    cdef uint64_t count
-    cdef str base, lanes
-    if name.startswith(("datetime64", "timedelta64")):
-        kind = KIND_DATETIME if name.startswith("d") else KIND_TIMEDELTA
-        text += 10 if kind == KIND_DATETIME else 11
-        if text < end:
-            if text[0] != c'[' or (end - 1)[0] != c']' or not read_unit(text + 1, end - 1, &unit, &multiplier):
-                return False
-        out[0] = make_code(kind, 64, multiplier, order | unit)
-        return True
-    if name.startswith("opaque["):
-        text = read_digits(text + 7, end, 0xFFFFFFFFU, &count)
-        if text == NULL or end - text != 1 or text[0] != c']':
-            return False
-        out[0] = make_code(KIND_OPAQUE, 0, <uint32_t>count, 0)
-        return True
-    count = 1
-    base = name
-    if base not in WORDS:
-        base, _, lanes = name.rpartition("x")
-        if base not in WORDS:
-            return False
-        text = read_digits(end - len(lanes), end, 0xFFFF, &count)  # ASCII: a character is a byte
-        if text != end or count == 0:
-            return False
-    out[0] = code_from_word(WORDS[base])
-    out[0] = make_code(out.kind, out.bits, <uint32_t>count, order)
-    return True
+# Records
+
+
+cdef inline object records():
+    from lend.dtypes import records
+    return records
+
+
+def enter_record(plan):
+    """Put the fields of the next record type into the table; dtypes/records.py counts."""
+    PLANS.append(plan)
+
+
+def record_dtype(number, itemsize, order_unit):
+    """The DType of a record type by its number."""
+    return dtype_from_code(record_code(number, itemsize, order_unit))
+
+
+cdef inline Code record_code(uint16_t number, uint32_t itemsize, uint8_t order_unit):
+    cdef Code code = make_code(KIND_RECORD, 16, itemsize, order_unit)
+    code.bits = number
+    return code
+
+
+def letter_dtype(bytes text):
+    """The DType of one letter with its byte order or count; None if it is none."""
+    cdef Code code
+    cdef Py_ssize_t size = size_from_format(text)
+    return dtype_from_code(code) if size >= 0 and code_from_format(text, size, &code) else None
+
+
+def code_word_of(DType dtype):
+    """The packed code as one number, which tells also what equality does not (NumPy's align flag)."""
+    return code_word(dtype.code)
+
+
+def dtype_of_word(uint64_t word):
+    """The DType of a packed code."""
+    return dtype_from_code(code_from_word(word))
+
+
+cdef tuple record_plan(Code code):
+    return <tuple> PLANS[code.bits]
+
+
+cdef Code native_code(Code code) except *:
+    if code.kind == KIND_RECORD:
+        return (<DType> dtype_from_code(code).newbyteorder("native")).code
+    return make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | NATIVE_ORDER)
 
 
 cdef bint read_text(str text, Code* out) except -1:
@@ -137,7 +100,7 @@ cdef bint read_text(str text, Code* out) except -1:
         if chars[0] != c'=':
             order = ORDER_BIG if chars[0] == c'>' else 0
         text = text[1:]
-    return read_name(text, order, out)
+    return read_name(text, order, WORDS, out)
 
 
 # From anything
@@ -150,6 +113,9 @@ cdef bint read_foreign(object dtype, Code* out) except -1:
     cdef object spelled = spell(dtype)
     if spelled is None:
         return False
+    if isinstance(spelled, DType):
+        out[0] = (<DType> spelled).code
+        return True
     # a type that calls itself V and has a name of its own must be as wide as our type of that name
     cdef object size = getattr(dtype, "itemsize", None)
     if not read_text(PyUnicode_FromObject(spelled), out) or (isinstance(size, int) and size != code_itemsize(out[0])):
@@ -166,6 +132,9 @@ cdef int code_of(object dtype, Code* out) except -1:
         return 0
     if isinstance(dtype, str):
         text = PyUnicode_FromObject(dtype)  # a subclass loses its own methods
+        if text.startswith("T{"):
+            out[0] = (<DType> DType.from_format(text)).code
+            return 0
         if not read_text(text, out):
             from lend.dtypes.refusals import unknown_text
 
@@ -173,7 +142,10 @@ cdef int code_of(object dtype, Code* out) except -1:
         return 0
     if dtype is bool or dtype is int or dtype is float or dtype is complex:
         text = "bool" if dtype is bool else "int64" if dtype is int else "float64" if dtype is float else "complex128"
-        read_name(text, NATIVE_ORDER, out)
+        read_name(text, NATIVE_ORDER, WORDS, out)
+        return 0
+    if isinstance(dtype, (list, dict)):
+        out[0] = (<DType> records().from_spec(dtype)).code
         return 0
     if read_foreign(dtype, out):
         return 0
@@ -184,13 +156,13 @@ cdef int code_of(object dtype, Code* out) except -1:
 cdef object dtype_from_code(Code code):
     cdef DType made
     cdef uint64_t word = code_word(code)
-    if code.param == 1:
+    if code.param == 1 or code.kind == KIND_RECORD:
         known = INTERNED.get(word)
         if known is not None:
             return known
     made = DType.__new__(DType, MAKING)
     made.code = code
-    return INTERNED.setdefault(word, made) if code.param == 1 else made
+    return INTERNED.setdefault(word, made) if code.param == 1 or code.kind == KIND_RECORD else made
 
 
 cdef object cannot_say(DType dtype, str protocol):
@@ -218,8 +190,12 @@ cdef class DType:
     ----------
     dtype : DType, str, type or a dtype of another library
         - a name: ``"float32"``, ``">int32"`` (big-endian), ``"bfloat16"``, ``"longdouble"``, ``"datetime64[ns]"``,
-          ``"timedelta64[25s]"``, ``"opaque[7]"`` (bytes without a meaning), ``"handle"``, ``"float32x4"`` (lanes);
-        - a typestr of the array interfaces: ``"<i4"``, ``"|b1"``, ``"<M8[ns]"``, ``"|V7"``;
+          ``"timedelta64[25s]"``, ``"opaque[7]"`` (bytes without a meaning), ``"bytes[7]"`` and ``"text[7]"`` (of fixed
+          width), ``"object"``, ``"handle"``, ``"float32x4"`` (lanes);
+        - a typestr of the array interfaces: ``"<i4"``, ``"|b1"``, ``"<M8[ns]"``, ``"|V7"``, ``"|S7"``, ``"<U7"``;
+        - a record, as NumPy describes one: a list of ``(name, dtype)`` or ``(name, dtype, shape)``, where a name may be
+          ``(title, name)`` and ``("", "V4")`` is padding; a dict of names, formats, offsets, itemsize, titles, aligned;
+          or its struct format, ``"T{i:a:xxxxd:b:}"``;
         - Python's ``bool``, ``int``, ``float``, ``complex``: bool, int64, float64, complex128;
         - a dtype or scalar type of numpy, ml_dtypes, jax, torch and others, told by what it says of itself. No library
           is imported for it.
@@ -229,7 +205,7 @@ cdef class DType:
     ValueError
         The text names no dtype; the message has the near ones.
     lend.errors.UnsupportedType
-        It is a dtype, and one that lend lacks (Python objects, text, records).
+        It is a dtype, and one that lend lacks (text of any length, bits).
     TypeError
         It is not a dtype at all.
 
@@ -244,6 +220,8 @@ cdef class DType:
     True
     >>> DType("datetime64[25s]").unit, DType("datetime64[25s]").multiplier
     ('s', 25)
+    >>> DType([("id", "uint32"), ("at", ">float64", (3,))])
+    DType([('id', 'uint32'), ('at', '>float64', (3,))])
     """
 
     def __cinit__(self, dtype, /):
@@ -276,29 +254,45 @@ cdef class DType:
         (DType('complex128'), DType('complex128'))
         """
         cdef Code code
-        cdef bytes text
+        cdef bytes text = None
         cdef const char* chars = NULL
-        cdef bint plain = True
         cdef Py_ssize_t size
+        cdef str why = ""
         if format is not None:
-            plain = format.isascii() and "\0" not in format
-            text = format.encode("ascii") if plain else b""
+            text = b"" if "\0" in format else format.encode("utf-8", "surrogatepass")
             chars = text
         size = size_from_format(chars) if itemsize is None else itemsize
-        if not plain or not code_from_format(chars, size, &code):
-            raise not_read(
-                "lend has no dtype for the struct format {}"
-                + ("" if itemsize is None else f" with an itemsize of {itemsize}"),
-                format,
-                None if itemsize is None or itemsize < 0 else f"as bytes without a meaning: opaque[{itemsize}]",
-            )
-        return dtype_from_code(code)
+        if code_from_format(chars, size, &code):
+            return dtype_from_code(code)
+        if text and (itemsize is None or itemsize >= 0):
+            from lend.dtypes import record_format
+
+            try:
+                made, shape = record_format.read(text, -1 if itemsize is None else itemsize)
+                if not shape:
+                    return made
+                why = f": {shape} of {made} are several values, not one"
+            except record_format.Unread as error:
+                why = f": {error}"
+        raise not_read(
+            "lend has no dtype for the struct format {}"
+            + ("" if itemsize is None else f" with an itemsize of {itemsize}")
+            + why.replace("{", "{{").replace("}", "}}"),
+            format,
+            None if itemsize is None or itemsize < 0 else f"as bytes without a meaning: opaque[{itemsize}]",
+        )
 
     @classmethod
-    def from_typestr(cls, typestr):
-        """Read a typestr of the array interfaces.
+    def from_typestr(cls, typestr, descr=None):
+        """Read a typestr of the array interfaces, and the `descr` that comes with one of kind V.
 
         An order of ``|`` or ``=``, or none, is this machine's, as in NumPy.
+
+        Parameters
+        ----------
+        typestr : str
+        descr : list, optional
+            The fields of a record.
 
         Raises
         ------
@@ -318,12 +312,18 @@ cdef class DType:
         if text.isascii():
             chars = PyUnicode_AsUTF8AndSize(text, &length)
             if code_from_typestr(chars, length, &code):
-                return dtype_from_code(code)
+                made = dtype_from_code(code)
+                if code.kind == KIND_OPAQUE and descr is not None and descr != [("", text)]:
+                    made = records().from_spec(descr)
+                    if made.itemsize != code.param:
+                        raise not_read(f"the typestr {{}} and its descr of {made.itemsize} bytes contradict each other",
+                                       text)
+                return made
         raise not_read("lend has no dtype for the typestr {}", text)
 
     @classmethod
-    def from_dlpack(cls, code, bits, lanes=1):
-        """Read the triple of a DLDataType.
+    def from_dlpack(cls, code, bits, lanes=1, padded=False):
+        """Read the triple of a DLDataType; with `padded`, types of less than a byte stand one to a byte (a flag there).
 
         Raises
         ------
@@ -338,7 +338,7 @@ cdef class DType:
         """
         cdef Code made
         if 0 <= code <= 0xFF and 0 <= bits <= 0xFF and 0 <= lanes <= 0xFFFF:
-            if code_from_dlpack(code, bits, lanes, &made):
+            if code_from_dlpack(code, bits, lanes, &made, bool(padded)):
                 return dtype_from_code(made)
         raise UnsupportedType.build(
             f"lend has no dtype for the DLPack type code {int(code)}, {int(bits)} bits, {int(lanes)} lanes"
@@ -351,7 +351,10 @@ cdef class DType:
 
     @property
     def kind(self):
-        """One of bool, int, uint, float, bfloat, complex, datetime, timedelta, opaque, handle."""
+        """One of bool, int, uint, float, bfloat, complex, datetime, timedelta, opaque, handle, bytes, text, object,
+        record, float8, float6, float4, int4, uint4, int2, uint2."""
+        if self.code.kind >= KIND_MINI:
+            return NAMES[code_word(make_code(self.code.kind, 8, 1, self.code.order_unit))].partition("_")[0]
         return KIND_NAMES[self.code.kind]
 
     @property
@@ -367,7 +370,7 @@ cdef class DType:
     @property
     def lanes(self):
         """Values in one element: 1, but for the vector types of DLPack."""
-        return 1 if self.code.kind == KIND_OPAQUE or is_timed(self.code) else self.code.param
+        return self.code.param if code_has_lanes(self.code) else 1
 
     @property
     def byteorder(self):
@@ -394,10 +397,52 @@ cdef class DType:
         return self.code.param if is_timed(self.code) else None
 
     @property
+    def length(self):
+        """Bytes of fixed bytes, characters of text; None for other kinds."""
+        return self.code.param if self.code.kind in (KIND_BYTES, KIND_TEXT) else None
+
+    @property
+    def fields(self):
+        """The fields of a record: a new dict of name to (dtype, offset, shape, title); None for other kinds.
+
+        Examples
+        --------
+        >>> from lend.dtypes import DType
+        >>> DType([("a", "int32"), ("b", "float64")]).fields["b"].offset
+        4
+        """
+        return dict(records().record_of(self).fields) if self.code.kind == KIND_RECORD else None
+
+    @property
+    def names(self):
+        """The names of a record's fields in their order, None for other kinds."""
+        return tuple(records().record_of(self).fields) if self.code.kind == KIND_RECORD else None
+
+    @property
+    def has_objects(self):
+        """True if it is a pointer to a Python object, or a record with one."""
+        return bool(code_has_objects(self.code))
+
+    @property
+    def record_number(self):
+        """Number of a record type in this process, None for other kinds."""
+        return self.code.bits if self.code.kind == KIND_RECORD else None
+
+    @property
+    def order_unit(self):
+        """The byte of the packed code that says order, unit, and what else a kind needs."""
+        return self.code.order_unit
+
+    @property
     def format(self):
         """The struct format of the buffer protocol; raises UnsupportedType where it has none (PEP 3118)."""
         cdef char buf[24]
-        cdef int length = write_format(self.code, buf)
+        cdef int length
+        if self.code.kind == KIND_RECORD:
+            from lend.dtypes import record_format
+
+            return record_format.write(self)
+        length = write_format(self.code, buf)
         if length < 0:
             raise cannot_say(self, "the buffer protocol")
         return buf[:length].decode("ascii")
@@ -410,6 +455,13 @@ cdef class DType:
         if length < 0:
             raise cannot_say(self, "the array interface")
         return buf[:length].decode("ascii")
+
+    @property
+    def descr(self):
+        """The `descr` of the array interface, a list of fields; raises UnsupportedType where it has none."""
+        from lend.dtypes import record_descr
+
+        return record_descr.write(self)
 
     @property
     def dlpack(self):
@@ -460,26 +512,35 @@ cdef class DType:
             sign = (code.order_unit & ORDER_BIG) ^ ORDER_BIG
         else:
             raise ValueError(f"a byte order is 'little', 'big', 'native' or 'swap', not {order!r:.40}")
+        if code.kind == KIND_RECORD:
+            return records().converted(self, lambda inner: inner.newbyteorder(order))
         return dtype_from_code(make_code(code.kind, code.bits, code.param, sign | (code.order_unit & UNIT_MASK)))
 
     def __eq__(self, other):
         if not isinstance(other, DType):
             return NotImplemented
+        if self.code.kind == KIND_RECORD and (<DType> other).code.kind == KIND_RECORD:
+            return records().meaning(self.code.bits) == records().meaning((<DType> other).code.bits)
         return code_word(self.code) == code_word((<DType>other).code)
 
     def __hash__(self):
+        if self.code.kind == KIND_RECORD:
+            return hash(("record", records().meaning(self.code.bits)))
         return hash(code_word(self.code))
 
     def __str__(self):
         return name_of_code(self.code)
 
     def __repr__(self):
-        return f"DType('{name_of_code(self.code)}')"
+        return f"DType({records().shown(self)!r})" if self.code.kind == KIND_RECORD else f"DType('{self.name}')"
 
     def __reduce__(self):
         # the byte order is spelled out and a long double tells its size: the reader may be another machine
         cdef Code code = self.code
-        cdef str name = bare_name(code)
+        cdef str name
+        if code.kind == KIND_RECORD:
+            return (DType, (records().spec(self, lambda inner: inner),))
+        name = bare_name(code, NAMES)
         if "longdouble" in name:
             name = name.replace("clongdouble", f"complex{code.bits}").replace("longdouble", f"float{code.bits}")
         return (DType, (order_sign(code) + name,))

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 
 # kind -> a type of the same bytes that every protocol can say
-_STAND_INS = {"opaque": "uint8", "bfloat": "uint16", "handle": "uint64", "datetime": "int64", "timedelta": "int64"}
+_STAND_INS = {
+    "opaque": "uint8",
+    "bytes": "uint8",
+    "text": "uint32",
+    "bfloat": "uint16",
+    "handle": "uint64",
+    "datetime": "int64",
+    "timedelta": "int64",
+}
 
 
 def shortened(text: str) -> str:
@@ -23,10 +31,9 @@ def shortened(text: str) -> str:
 def unknown_text(text: str, names: "Iterable[str]") -> Exception:
     """Make the exception for a text that names no dtype of ours: a type that lend lacks, or a slip of the pen."""
     rest = text[1:] if text.startswith(("<", ">", "|", "=")) else text
-    if len(rest) > 1 and rest[0] in "tSUO" and rest[1:].isdecimal():
+    if len(rest) > 1 and rest[0] in "tTO" and rest[1:].isdecimal():
         return UnsupportedType.build(
-            f"lend has no dtype for the typestr {shortened(repr(text))} (bits, bytes, text and Python objects)",
-            remedy="as bytes without a meaning: opaque[n], n being the itemsize" if rest[0] in "SU" else None,
+            f"lend has no dtype for the typestr {shortened(repr(text))} (bits, and Python objects that are no pointers)"
         )
     from difflib import get_close_matches
 
@@ -50,8 +57,14 @@ def cannot_say(dtype: "DType", protocol: str) -> UnsupportedType:
     return UnsupportedType.build(f"{protocol} cannot say {dtype}", remedy=_way_out(dtype))
 
 
-def _way_out(dtype: "DType") -> str:
+def _way_out(dtype: "DType") -> "str | None":
     """Find a type of the same bytes that every protocol can say, or the copy that would help."""
+    if dtype.kind == "record":
+        return f"one field at a time: {', '.join(map(repr, dtype.names or ()))}"[:100]
+    if dtype.kind == "object":
+        return None
+    if dtype.kind in ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2"):
+        return 'reinterpret("uint8"): the same bits'
     native = dtype.newbyteorder("native")
     if not dtype.is_native:
         return f"a copy in this machine's byte order, as {native}"

@@ -1,15 +1,16 @@
 """Spelling 1 of 4: the struct format of the buffer protocol (PEP 3118), read and written.
 
 The table below lives once and serves both ways. Sizes are taken from the itemsize that comes with the format, because
-producers mix the standard and the native sizes (ctypes writes `<l` for a long of eight bytes). Records, strings,
-subarrays and repeat counts are not understood here: the reader answers False and the caller refuses by name.
+producers mix the standard and the native sizes (ctypes writes `<l` for a long of eight bytes). Fixed bytes and text
+(`10s`, `5w`) and object pointers are read and written here; records, subarrays and repeat counts in record_format.py,
+which is asked when the reader here answers False.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, strcmp, strlen
 
 from lend.dtypes.code cimport (
-    KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, Code, code_is_swapped,
-    code_itemsize, make_code,
+    KIND_BFLOAT, KIND_BYTES, KIND_COMPLEX, KIND_FLOAT, KIND_OBJECT, KIND_OPAQUE, KIND_TEXT, KIND_UINT,
+    NATIVE_ORDER, ORDER_BIG, Code, code_is_swapped, code_itemsize, make_code,
 )
 from lend.dtypes.digits cimport read_digits, write_digits
 
@@ -106,15 +107,27 @@ cdef inline bint format_order(const char** text, uint8_t* order, bint* standard)
     return True
 
 
-cdef inline Py_ssize_t opaque_format_size(const char* text) noexcept nogil:
-    """Bytes of `7x` (no prefix), or -1 if it is something else."""
-    cdef uint64_t size = 1
+cdef inline bint code_from_counted(const char* text, uint8_t order, Code* out) noexcept nogil:
+    """Read `7x`, `10s`, `c`, `5w` or `O` (no prefix): what a count is the length of, and pointers."""
+    cdef uint64_t count = 1
     cdef const char* at = text
-    if text[0] != c'x':
-        at = read_digits(text, text + strlen(text), 0xFFFFFFFFU, &size)
+    if c'0' <= text[0] <= c'9':
+        at = read_digits(text, text + strlen(text), 0xFFFFFFFFU, &count)
         if at == NULL:
-            return -1
-    return <Py_ssize_t>size if at[0] == c'x' and at[1] == 0 else -1
+            return False
+    if at[0] == 0 or at[1] != 0:
+        return False
+    if at[0] == c'x':
+        out[0] = make_code(KIND_OPAQUE, 0, <uint32_t>count, 0)
+    elif at[0] == c's' or (at[0] == c'c' and at == text):
+        out[0] = make_code(KIND_BYTES, 8, <uint32_t>count, 0)
+    elif at[0] == c'w' and count < 0x40000000:
+        out[0] = make_code(KIND_TEXT, 32, <uint32_t>count, order)
+    elif at[0] == c'O' and at == text:
+        out[0] = make_code(KIND_OBJECT, 64)
+    else:
+        return False
+    return True
 
 
 cdef inline Py_ssize_t size_from_format(const char* format) noexcept nogil:
@@ -122,6 +135,7 @@ cdef inline Py_ssize_t size_from_format(const char* format) noexcept nogil:
     cdef const char* text = format
     cdef uint8_t order
     cdef bint standard
+    cdef Code code
     cdef const FormatRow* row
     if format == NULL:
         return 1
@@ -130,7 +144,7 @@ cdef inline Py_ssize_t size_from_format(const char* format) noexcept nogil:
     format_order(&text, &order, &standard)
     row = format_row(text)
     if row == NULL:
-        return opaque_format_size(text)
+        return code_itemsize(code) if code_from_counted(text, order, &code) else -1
     return row.standard if standard and row.standard else row.native
 
 
@@ -167,9 +181,8 @@ cdef inline bint code_from_format(const char* format, Py_ssize_t itemsize, Code*
             return False
         out[0] = make_code(row.kind, <uint16_t>(itemsize * 8), 1, order)
         return True
-    if opaque_format_size(text) == itemsize:
-        out[0] = make_code(KIND_OPAQUE, 0, <uint32_t>itemsize, 0)
-        return True
+    if code_from_counted(text, order, out):
+        return code_itemsize(out[0]) == itemsize
     if itemsize == 2 and strcmp(format, "bfloat16") == 0:  # mlx writes the name
         out[0] = make_code(KIND_BFLOAT, 16, 1, NATIVE_ORDER)
         return True
@@ -182,7 +195,7 @@ cdef inline const char* format_from_code(Code code) noexcept nogil:
     cdef const char* choice = FORMAT_CHOICE
     cdef Py_ssize_t size = code.bits >> 3
     cdef bint swapped
-    if code.kind == KIND_OPAQUE or code.param != 1:
+    if code.kind == KIND_OPAQUE or code.kind > KIND_COMPLEX or code.param != 1:
         return NULL
     swapped = code_is_swapped(code)
     # where the letters of a kind begin: floats behind the integers, complex numbers behind the floats
@@ -199,12 +212,18 @@ cdef inline const char* format_from_code(Code code) noexcept nogil:
 
 
 cdef inline int write_format(Code code, char* buf) noexcept nogil:
-    """Write the format and a NUL into `buf` (24 bytes or more); its length, or -1 where the protocol has none."""
+    """Write the format and a NUL into `buf` (24 bytes or more); its length, or -1: there is none, or it is a record."""
     cdef const char* text
-    cdef int length
-    if code.kind == KIND_OPAQUE:
-        length = write_digits(buf, <uint64_t>code_itemsize(code))
-        buf[length] = c'x'
+    cdef int length = 0
+    if code.kind == KIND_OBJECT:
+        memcpy(buf, b"O", 2)
+        return 1
+    if code.kind == KIND_OPAQUE or code.kind == KIND_BYTES or code.kind == KIND_TEXT:
+        if code_is_swapped(code):
+            buf[0] = <char>(c'<' if NATIVE_ORDER else c'>')
+            length = 1
+        length += write_digits(buf + length, code.param)
+        buf[length] = <char>(c'x' if code.kind == KIND_OPAQUE else c's' if code.kind == KIND_BYTES else c'w')
         buf[length + 1] = 0
         return length + 1
     text = format_from_code(code)

@@ -421,6 +421,8 @@ def quick(target: "Any", view: View) -> "Give | None":
 
 # what memory on the host that is held by its object was not taken by
 _NEVER_HOST = ("buffer protocol", "CUDA array interface", "SYCL USM array interface")
+# what an array struct has no word for
+_NOT_IN_STRUCTS = ("datetime", "timedelta", "opaque", "bytes", "text", "object", "record")
 
 
 def protocol_of(obj: "Any", view: View) -> str:
@@ -443,6 +445,6 @@ def protocol_of(obj: "Any", view: View) -> str:
     if owner.kind == "dlpack":
         return dlpack[0] if dlpack else "DLPack"
     others = [name for name in names if name not in dlpack and name not in _NEVER_HOST]
-    if "array struct" in others and view.dtype.kind in ("datetime", "timedelta", "opaque"):
+    if "array struct" in others and view.dtype.kind in _NOT_IN_STRUCTS:
         others.remove("array struct")
     return others[0] if others else "unknown"

@@ -3,4 +3,3 @@
 from lend._core.owners import Protocol
 
 ARRAY_INTERFACE: Protocol
-ARRAY_STRUCT: Protocol

@@ -1,64 +1,46 @@
-"""NumPy's array interfaces, both ways: the dict `__array_interface__` (v3) and the capsule `__array_struct__`.
+"""`__array_interface__` (version 3), both ways: NumPy's dict of address, shape, strides and typestr.
 
-Neither has a release: the owner keeps the object that the attribute was read from, beside it the capsule of the struct,
-and with `data` given as a buffer the open Py_buffer as well. Every number of theirs is checked before it is used; only
-the extent behind a bare pointer cannot be (UNBOUNDED). Names of steps (AI-I2, AS-I1): the protocol's design page;
-specification: https://numpy.org/doc/stable/reference/arrays.interface.html
+There is no release: the owner keeps the object that the dict was read from, and with `data` given as a buffer the open
+Py_buffer as well. Every number in it is checked before it is used; only the extent behind a bare pointer cannot be
+(UNBOUNDED). Names of steps (AI-I2): the protocol's design page; specification:
+https://numpy.org/doc/stable/reference/arrays.interface.html
 """
 cimport cython
 from cpython.bool cimport PyBool_Check
 from cpython.buffer cimport PyBUF_ANY_CONTIGUOUS, PyBuffer_IsContiguous, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.dict cimport PyDict_Next
-from cpython.exc cimport PyErr_Fetch, PyErr_Restore
 from cpython.long cimport PyLong_CheckExact
-from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_SetContext
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_FromObject
-from libc.stdint cimport UINT32_MAX, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdint cimport UINT32_MAX, uint8_t, uintptr_t
 
-from lend._core.checked cimport atomic_add
 from lend._core.owners cimport (
-    BufferOwner, Owner, Protocol, exporter_of, new_buffer_owner, own_object, settle_lease, taken_by,
+    BufferOwner, Protocol, exporter_of, new_buffer_owner, own_object, settle_lease, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, LAYOUT_NEGATIVE, LAYOUT_OK, LAYOUT_TOO_LARGE, MAX_DIMS, READONLY,
-    UNBOUNDED, WANT_BYTES, WANT_WRITABLE, Record, check_layout, clear_dims, is_aligned, on_host, row_major,
-    set_ndim, shape_of, span_of, strides_of,
+    DEVICE_CPU, LAYOUT_NEGATIVE, LAYOUT_OK, LAYOUT_TOO_LARGE, MAX_DIMS, READONLY, UNBOUNDED, WANT_BYTES,
+    WANT_WRITABLE, Record, check_layout, clear_dims, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_BOOL, KIND_COMPLEX, KIND_INT, KIND_OPAQUE, KIND_UINT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
-    code_is_swapped, code_itemsize, make_code,
+    KIND_INT, KIND_OBJECT, KIND_OPAQUE, KIND_RECORD, KIND_UINT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
+    code_has_objects, code_itemsize, make_code,
 )
-from lend.dtypes.dtype cimport code_of
-from lend.dtypes.typestr cimport TYPESTR_KINDS, code_from_typestr, typestr_size_fits, write_typestr
-from lend.protocols.array_struct cimport (
-    STRUCT_ALIGNED, STRUCT_C, STRUCT_F, STRUCT_NOTSWAPPED, STRUCT_WRITEABLE, ArrayStruct,
-)
+from lend.dtypes.dtype cimport DType, code_of, dtype_from_code
+from lend.dtypes.typestr cimport code_from_typestr, write_typestr
 from lend.protocols.integers cimport int_as_address, int_as_size, read_address, read_size, tuple_of
 
 ARRAY_INTERFACE = taken_by(Protocol(
     name="array interface", dunder="__array_interface__", devices=(1, 3, 11, 13), readonly=True,
     spec="https://numpy.org/doc/stable/reference/arrays.interface.html",
 ), take_interface)
-ARRAY_STRUCT = taken_by(Protocol(
-    name="array struct", dunder="__array_struct__", devices=(1, 3, 11, 13), readonly=True,
-    spec="https://numpy.org/doc/stable/reference/arrays.interface.html#c-struct-access",
-), take_struct)
 
 cdef str PLACE = "a pair (address, readonly)"
 
 cdef extern from "Python.h":
     bint is_ascii "PyUnicode_IS_ASCII"(object)
-    const char* capsule_name "PyCapsule_GetName"(object)
-    # by pointer: a dying object must not be counted
-    PyObject* new_capsule "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept)
-    void* dying_pointer "PyCapsule_GetPointer"(PyObject*, const char*)
-    void* dying_context "PyCapsule_GetContext"(PyObject*)
 
 
-# -- import of the dict --------------------------------------------------------------------------------------------
+# -- import ------------------------------------------------------------------------------------------------------------
 
 cdef object take_interface(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Take the dict of obj (AI-I1 to AI-I6)."""
@@ -133,7 +115,17 @@ cdef int read_typestr(object obj, Protocol protocol, dict facts, object typestr,
             record.itemsize = <unsigned int> code_itemsize(record.dtype)
             if record.dtype.kind == KIND_OPAQUE:
                 name_opaque(obj, protocol, facts, typestr, record, want)
+            elif record.dtype.kind == KIND_OBJECT and (want & WANT_BYTES or not counts_objects(obj, protocol)):
+                # whoever wants bytes wants no pointers
+                refuse("unread_typestr", obj, protocol, (typestr, "O"))
+            elif record.itemsize == 0:
+                refuse("unread_typestr", obj, protocol, (typestr, "V"))
             return 0
+    if is_ndarray(obj) and not want & WANT_BYTES and getattr(obj.dtype, "isbuiltin", 1) == 2:
+        # a dtype that another library adds, and spells as one of NumPy's kinds: <f1
+        code_of(obj.dtype, &record.dtype)
+        record.itemsize = <unsigned int> code_itemsize(record.dtype)
+        return 0
     # what lend has no dtype for is bytes to somebody who asked for bytes; object pointers and bits never are
     from lend.protocols.descr import typestr_parts
     kind, size = typestr_parts(typestr)
@@ -146,15 +138,25 @@ cdef int read_typestr(object obj, Protocol protocol, dict facts, object typestr,
 
 cdef int name_opaque(object obj, Protocol protocol, dict facts, str typestr, Record* record, int want) except -1:
     """What a `V` typestr really is: the dtype that the object names, a record (refused), or opaque bytes."""
-    cdef object descr, name = None
+    cdef object descr, dtype, name = None
     cdef Code code
     cdef uint8_t order
+    from lend.dtypes.foreign import registered
     from lend.protocols.descr import read_descr
+    if is_ndarray(obj) and getattr(obj.dtype, "names", None) is not None:
+        # titles, alignment and fields out of order stand in its dtype alone
+        code_of(obj.dtype, &code)
+        if code_has_objects(code) and (want & WANT_BYTES or not counts_objects(obj, protocol)):
+            refuse("record_type", obj, protocol, (True,))
+        if code_itemsize(code) == record.itemsize:
+            record.dtype = code
+            return 0
     if record.itemsize == 0:
         refuse("unread_typestr", obj, protocol, (typestr, "V"))
     try:
         descr = facts.get("descr")
-        name = getattr(getattr(obj, "dtype", None), "name", None)
+        dtype = getattr(obj, "dtype", None)
+        name = getattr(dtype, "name", None)
     except Exception as error:  # noqa: BLE001
         refuse_producer(obj, protocol, error)
     if descr is not None:
@@ -162,13 +164,19 @@ cdef int name_opaque(object obj, Protocol protocol, dict facts, str typestr, Rec
         if size != record.itemsize:
             refuse("bad_interface", obj, protocol,
                    ("descr", descr, f"a list of fields of {record.itemsize} bytes, as the typestr {typestr!r} has it"))
-        if objects or (fields and not want & WANT_BYTES):
+        if objects:
             refuse("record_type", obj, protocol, (objects,))
         if fields:
+            if not want & WANT_BYTES:
+                read_fields(obj, protocol, typestr, descr, record)
             return 0
     if type(name) is str:
         try:
-            code_of(name, &code)
+            made = registered(dtype)
+            if made is None:
+                code_of(name, &code)
+            else:
+                code_of(made, &code)
         except (ValueError, TypeError, BufferError):
             # a name of the library's own: NumPy's void and record types are bytes, others (float8, int4) are numbers
             if not want & WANT_BYTES and not name.startswith(("void", "record")):
@@ -178,6 +186,32 @@ cdef int name_opaque(object obj, Protocol protocol, dict facts, str typestr, Rec
             order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
             record.dtype = make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | order)
     return 0
+
+
+cdef int read_fields(object obj, Protocol protocol, str typestr, object descr, Record* record) except -1:
+    """The record that a descr describes."""
+    cdef object wrong = None
+    try:
+        code_of(DType.from_typestr(typestr, descr), &record.dtype)
+    except (ValueError, TypeError, BufferError) as error:
+        wrong = error
+    if wrong is not None:
+        from lend.protocols import interface_refusals
+        raise interface_refusals.record_type(obj, protocol, False) from wrong
+    return 0
+
+
+cdef bint is_ndarray(object obj) except -1:
+    """True for an ndarray, whose dtype is one of NumPy's."""
+    for base in type(obj).__mro__:
+        if base.__name__ == "ndarray" and base.__module__ == "numpy":
+            return True
+    return False
+
+
+cdef bint counts_objects(object obj, Protocol protocol) except -1:
+    """True where the references behind pointers to objects are known to be counted: in an ndarray on the host."""
+    return protocol is ARRAY_INTERFACE and is_ndarray(obj)
 
 
 cdef int read_layout(object obj, Protocol protocol, object shape, object strides, Record* record) except -1:
@@ -312,7 +346,7 @@ cdef object take_bytes(object obj, object place, object offset, Record* record, 
     return owner
 
 
-cdef inline int set_access(object obj, Protocol protocol, Record* record, bint readonly, int want) except -1:
+cdef int set_access(object obj, Protocol protocol, Record* record, bint readonly, int want) except -1:
     """Note what the producer says about writing; the record has READONLY already if elements overlap."""
     if readonly:
         record.flags |= READONLY
@@ -321,7 +355,7 @@ cdef inline int set_access(object obj, Protocol protocol, Record* record, bint r
     return 0
 
 
-cdef inline int set_address(object obj, Protocol protocol, str field, Record* record, uintptr_t address) except -1:
+cdef int set_address(object obj, Protocol protocol, str field, Record* record, uintptr_t address) except -1:
     """Note a bare address: nothing tells how far it may be read, but it must be one (AI-I6)."""
     cdef Py_ssize_t low, high
     record.flags |= UNBOUNDED
@@ -339,75 +373,6 @@ cdef inline int set_address(object obj, Protocol protocol, str field, Record* re
     return 0
 
 
-# -- import of the struct --------------------------------------------------------------------------------------------
-
-cdef object take_struct(object obj, Record* record, Py_buffer* lease, int want, void* data):
-    """Take the capsule of obj (AS-I1): it lives as long as the memory is lent, and so does obj."""
-    cdef object capsule = None, owner = None
-    cdef bint absent = False
-    try:
-        capsule = obj.__array_struct__
-    except AttributeError:
-        absent = True
-    except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
-        refuse_producer(obj, ARRAY_STRUCT, error)
-    if absent:
-        refuse("no_door", obj, ARRAY_STRUCT)
-    if not PyCapsule_CheckExact(capsule):
-        refuse("bad_answer", obj, ARRAY_STRUCT, ("__array_struct__", "a capsule", capsule))
-    if capsule_name(capsule) is not NULL:
-        refuse("bad_interface", obj, ARRAY_STRUCT,
-               ("the capsule's name", capsule_name(capsule).decode("utf-8", "replace"), "none (NULL)"))
-    try:
-        read_struct(obj, <ArrayStruct*> PyCapsule_GetPointer(capsule, NULL), record, want)
-        owner = own_object(obj, record, capsule)
-    finally:
-        if owner is None:
-            clear_dims(record)
-    return owner
-
-
-cdef int read_struct(object obj, const ArrayStruct* said, Record* record, int want) except -1:
-    cdef Py_ssize_t* shape
-    cdef uint8_t kind = KIND_OPAQUE
-    cdef bint empty = False
-    cdef int i
-    if said.two != 2:
-        refuse("bad_interface", obj, ARRAY_STRUCT, ("two", said.two, "2"))
-    if said.nd < 0 or said.nd > MAX_DIMS:
-        refuse("bad_interface", obj, ARRAY_STRUCT, ("nd", said.nd, f"a number of dimensions from 0 to {MAX_DIMS}"))
-    if said.nd and said.shape is NULL:
-        refuse("bad_interface", obj, ARRAY_STRUCT, ("shape", None, f"{said.nd} extents"))
-    for i in range(KIND_BOOL, KIND_COMPLEX + 1):
-        if said.typekind and TYPESTR_KINDS[i] == said.typekind:
-            kind = i
-    if kind == KIND_OPAQUE or said.itemsize <= 0 or not typestr_size_fits(kind, <uint64_t> said.itemsize):
-        # datetimes lose their unit in the struct, records their fields: the dict tells
-        refuse("struct_type", obj, ARRAY_STRUCT, (said.typekind & 0xFF, said.itemsize))
-    record.itemsize = <unsigned int> said.itemsize
-    record.dtype = make_code(kind, <unsigned short> (8 * said.itemsize), 1,
-                             NATIVE_ORDER if said.flags & STRUCT_NOTSWAPPED else NATIVE_ORDER ^ ORDER_BIG)
-    record.device_type = DEVICE_CPU
-    record.device_id = 0
-    record.flags = 0
-    if not set_ndim(record, said.nd):
-        raise MemoryError
-    shape = shape_of(record)
-    for i in range(said.nd):
-        shape[i] = said.shape[i]
-        if shape[i] == 0:
-            empty = True
-    if said.strides is NULL or empty:
-        row_major(record)
-    else:
-        memcpy(strides_of(record), said.strides, said.nd * sizeof(Py_ssize_t))
-    layout = check_layout(record)
-    if layout != LAYOUT_OK:
-        refuse_layout(obj, ARRAY_STRUCT, record, layout)
-    set_access(obj, ARRAY_STRUCT, record, not said.flags & STRUCT_WRITEABLE, want)
-    return set_address(obj, ARRAY_STRUCT, "data", record, <uintptr_t> said.data)
-
-
 # -- export ----------------------------------------------------------------------------------------------------------
 
 cdef dict give_interface(Record* record, object shown):
@@ -417,13 +382,27 @@ cdef dict give_interface(Record* record, object shown):
     if not on_host(record) or write_typestr(record.dtype, text) < 0 or is_wide_integer(record.dtype):
         refuse("hidden", shown, ARRAY_INTERFACE, (on_host(record),))
     write_strides(record, steps)
-    return {
+    cdef dict said = {
         "data": (<size_t> record.data, True if record.flags & READONLY else False),
         "shape": tuple_of(shape_of(record), record.ndim),
         "strides": tuple_of(steps, record.ndim),
         "typestr": (<const char*> text).decode("ascii"),
         "version": 3,
     }
+    if not say_fields(record.dtype, said):
+        refuse("hidden", shown, ARRAY_INTERFACE, (True,))
+    return said
+
+
+cdef bint say_fields(Code code, dict said) except -1:
+    """Put the fields of a record beside its typestr; False where there is no word for them."""
+    if code.kind != KIND_RECORD:
+        return True
+    try:
+        said["descr"] = dtype_from_code(code).descr
+    except BufferError:
+        return False
+    return True
 
 
 cdef inline bint is_wide_integer(Code code) noexcept nogil:
@@ -431,7 +410,7 @@ cdef inline bint is_wide_integer(Code code) noexcept nogil:
     return code.kind in (KIND_INT, KIND_UINT) and code.bits > 64
 
 
-cdef inline void write_strides(const Record* record, Py_ssize_t* out) noexcept:
+cdef void write_strides(const Record* record, Py_ssize_t* out) noexcept:
     """The strides; that of a size-1 dimension, which decides nothing, as consumers expect it."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
@@ -458,56 +437,6 @@ cdef tuple said_strides(const Record* record):
     cdef Py_ssize_t steps[64]  # MAX_DIMS
     write_strides(record, steps)
     return tuple_of(steps, record.ndim)
-
-
-cdef object give_struct(Owner owner, Record* record, object shown):
-    """A capsule over the record that pins the owner (AI-E6); AttributeError where a struct cannot say it."""
-    cdef ArrayStruct* said
-    cdef PyObject* made
-    cdef object capsule
-    if (not on_host(record) or not KIND_BOOL <= record.dtype.kind <= KIND_COMPLEX or record.dtype.param != 1
-            or not TYPESTR_KINDS[record.dtype.kind]):
-        refuse("hidden", shown, ARRAY_STRUCT, (on_host(record),))
-    said = <ArrayStruct*> malloc(sizeof(ArrayStruct) + 2 * record.ndim * sizeof(Py_ssize_t))
-    if said is NULL:
-        raise MemoryError
-    said.two = 2
-    said.nd = record.ndim
-    said.typekind = TYPESTR_KINDS[record.dtype.kind]
-    said.itemsize = <int> record.itemsize
-    said.flags = ((STRUCT_C if record.flags & C_CONTIGUOUS else 0) | (STRUCT_F if record.flags & F_CONTIGUOUS else 0)
-                  | (STRUCT_ALIGNED if is_aligned(record) else 0)
-                  | (0 if code_is_swapped(record.dtype) else STRUCT_NOTSWAPPED)
-                  | (0 if record.flags & READONLY else STRUCT_WRITEABLE))
-    said.shape = <Py_ssize_t*> (said + 1)
-    said.strides = said.shape + record.ndim
-    memcpy(said.shape, shape_of(record), record.ndim * sizeof(Py_ssize_t))
-    write_strides(record, said.strides)
-    said.data = record.data
-    said.descr = NULL
-    made = new_capsule(said, NULL, drop_struct)
-    if made is NULL:
-        free(said)
-        raise MemoryError
-    capsule = <object> made
-    Py_DECREF(capsule)
-    PyCapsule_SetContext(capsule, <void*> owner)
-    Py_INCREF(owner)
-    atomic_add(&owner.open_exports, 1)
-    return capsule
-
-
-cdef void drop_struct(PyObject* capsule) noexcept:
-    """Capsule destructor: give back one export, whatever exception is on its way (a producer's release may run)."""
-    cdef PyObject* owner = <PyObject*> dying_context(capsule)
-    cdef PyObject* kind
-    cdef PyObject* value
-    cdef PyObject* trace
-    free(dying_pointer(capsule, NULL))
-    atomic_add(&(<Owner> owner).open_exports, -1)
-    PyErr_Fetch(&kind, &value, &trace)
-    Py_DECREF(<object> owner)
-    PyErr_Restore(kind, value, trace)
 
 
 # -- refusals, off the fast path: the wording lives in interface_refusals.py -----------------------------------------

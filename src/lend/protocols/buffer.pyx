@@ -60,7 +60,10 @@ from lend._core.record cimport (
     shape_of,
     strides_of,
 )
-from lend.dtypes.code cimport KIND_DATETIME, KIND_OPAQUE, KIND_TIMEDELTA, Code, code_itemsize, make_code
+from lend.dtypes.code cimport (
+    KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects, code_itemsize,
+    code_word, make_code,
+)
 from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
 from lend.dtypes.typestr cimport code_from_typestr
 
@@ -83,6 +86,8 @@ def buffer_offered(obj):
     """The record when obj has the buffer slot."""
     return BUFFER if PyObject_CheckBuffer(obj) else None
 
+
+cdef const char* WRONG_FORMAT = "format"
 
 # where the bytes of an empty record are said to lie
 cdef long double[4] NOWHERE
@@ -178,46 +183,61 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except 
 
 cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bint opened) except -1:
     """Read a Py_buffer into the record; what is refused is released, if it was opened here."""
-    cdef const char* wrong = examine(lease, record, want)
+    cdef const char* wrong = examine(lease, record, want, NULL, NULL, 0)
+    if wrong is WRONG_FORMAT:
+        wrong = examine_record(obj, lease, record, want)
     if wrong is not NULL:
         return release_and_refuse(obj, record, lease, opened, wrong.decode("ascii"))
     return 0
 
 
-cdef inline const char* examine(const Py_buffer* lease, Record* record, int want) noexcept nogil:
-    """Read a Py_buffer into the record; NULL, or the name of the field that is wrong."""
+cdef inline const char* examine(const Py_buffer* lease, Record* record, int want, const Code* known,
+                                const Py_ssize_t* inner, int inner_dims) noexcept nogil:
+    """Read a Py_buffer into the record; NULL, or the name of the field that is wrong.
+
+    With `known` the format was read already: items of that dtype, each standing in a subarray of `inner_dims` extents.
+    """
     cdef Py_ssize_t* shape
     cdef Py_ssize_t* strides
     cdef int layout
     cdef int i
-    if lease.ndim < 0 or lease.ndim > MAX_DIMS:
+    if lease.ndim < 0 or lease.ndim + inner_dims > MAX_DIMS:
         return "ndim"
     if lease.itemsize < 0 or lease.itemsize > <Py_ssize_t> UINT32_MAX:
         return "itemsize"
-    if not set_ndim(record, lease.ndim):
+    if not set_ndim(record, lease.ndim + inner_dims):
         return "memory"
     record.data = <char*> lease.buf
     record.itemsize = <unsigned int> lease.itemsize
     record.device_type = DEVICE_CPU
     record.device_id = 0
     record.flags = READONLY if lease.readonly else 0
-    if (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
+    if known is not NULL:
+        record.dtype = known[0]
+        record.itemsize = <unsigned int> code_itemsize(known[0])
+    elif (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
             and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
         if not want & WANT_BYTES or holds_objects(lease.format):
-            return "format"
+            return WRONG_FORMAT
         record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
+    if want & WANT_BYTES and code_has_objects(record.dtype):
+        return "objects"
     if lease.suboffsets is not NULL:
         for i in range(lease.ndim):
             if lease.suboffsets[i] >= 0:
                 return "suboffsets"
-    if lease.ndim:
-        if lease.shape is NULL:
+    if record.ndim:
+        if lease.ndim and lease.shape is NULL:
             return "shape"
         shape = shape_of(record)
         strides = strides_of(record)
         for i in range(lease.ndim):
             shape[i] = lease.shape[i]
+        for i in range(inner_dims):
+            shape[lease.ndim + i] = inner[i]
         if lease.strides is not NULL:
+            if inner_dims:
+                row_major(record)
             for i in range(lease.ndim):
                 strides[i] = lease.strides[i]
         else:
@@ -234,20 +254,49 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
     return NULL
 
 
+cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:
+    """Read a Py_buffer whose format is more than one letter; NULL, or the name of the field that is wrong."""
+    cdef Py_ssize_t[64] inner
+    cdef Code code
+    cdef int dims = 0
+    try:
+        from lend.dtypes.dtype import code_word_of
+        from lend.dtypes.foreign import of_exporter
+        made = of_exporter(obj, None if lease.format is NULL else <bytes> lease.format, lease.itemsize)
+        if made is None:
+            return WRONG_FORMAT
+        for extent in made[1]:
+            inner[dims] = extent
+            dims += 1
+        code = code_from_word(code_word_of(made[0]))
+    except Exception:  # noqa: BLE001 - of the producer's dtype; the refusal of the format says it in words
+        return WRONG_FORMAT
+    clear_dims(record)
+    return examine_again(lease, record, want, &code, inner, dims)
+
+
+cdef const char* examine_again(const Py_buffer* lease, Record* record, int want, const Code* known,
+                               const Py_ssize_t* inner, int inner_dims) noexcept nogil:
+    """The same for all but the fast path, where alone it is worth its size inline."""
+    return examine(lease, record, want, known, inner, inner_dims)
+
+
 cdef bint peek(object obj, Record* record, void* data) noexcept:
     """The facts of a buffer that is closed again at once: for exporters whose memory does not come and go with it."""
     cdef Py_buffer lease
-    cdef bint right
+    cdef const char* wrong
     if not keeps_memory(obj):
         return False
     record.ndim = 0
     if get_buffer(obj, &lease, PyBUF_FULL_RO) < 0:
         return False
-    right = examine(&lease, record, WANT_ANY) is NULL
-    if not right:
+    wrong = examine_again(&lease, record, WANT_ANY, NULL, NULL, 0)
+    if wrong is WRONG_FORMAT:
+        wrong = examine_record(obj, &lease, record, WANT_ANY)
+    if wrong is not NULL:
         clear_dims(record)
     PyBuffer_Release(&lease)
-    return right
+    return wrong is NULL
 
 
 cdef bint holds_objects(const char* format) noexcept nogil:
@@ -296,7 +345,9 @@ cdef MemoryOwner take_gathered(object obj, Record* record):
 cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except -1:
     """Fill a Py_buffer over the record of exporter, as memoryview itself would answer these flags."""
     cdef char text[32]
+    cdef const char* said
     cdef char* format = NULL
+    cdef bytes written
     cdef int length
     if not on_host(record):
         refuse("not_host", exporter)
@@ -318,13 +369,18 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
             refuse("request_refused", exporter, ("unsigned bytes (no shape was asked for) with a format",))
         format = <char*> format_from_code(record.dtype)
         if format is NULL:
+            said = text
             length = write_format(record.dtype, text)
-            if length < 0:
+            if record.dtype.kind == KIND_RECORD:
+                written = format_of_record(exporter, record)
+                said = written
+                length = <int> len(written)
+            elif length < 0:
                 refuse("dtype_not_sayable", exporter)
             format = <char*> PyMem_Malloc(length + 1)
             if format is NULL:
                 raise MemoryError
-            memcpy(format, text, length)
+            memcpy(format, said, length)
             format[length] = 0
             out.internal = format
         out.format = format
@@ -347,6 +403,16 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
     return 0
 
 
+cdef bytes format_of_record(object exporter, Record* record):
+    """The struct format of a record; refused where there is none."""
+    from lend.dtypes.dtype import dtype_of_word
+    try:
+        return dtype_of_word(code_word(record.dtype)).format.encode()
+    except (BufferError, UnicodeError) as error:
+        from lend.protocols import refusals
+        raise refusals.dtype_not_sayable(exporter, BUFFER, error) from None
+
+
 cdef void given_back(Record* record, Py_buffer* out) noexcept:
     """The consumer released a buffer that give() filled."""
     PyMem_Free(out.internal)
@@ -354,11 +420,11 @@ cdef void given_back(Record* record, Py_buffer* out) noexcept:
     atomic_add(&record.exports, -1)
 
 
-# -- refusals, off the fast path: the wording lives in refusals.py ------------------------------------------------
+# -- refusals, off the fast path: the wording lives in refused_buffers.py ---------------------------------------------
 
 cdef int refuse(str how, object shown, tuple facts=()) except -1:
-    from lend.protocols import refusals
-    raise getattr(refusals, how)(shown, BUFFER, *facts)
+    from lend.protocols import refused_buffers
+    raise getattr(refused_buffers, how)(shown, BUFFER, *facts)
 
 
 cdef int refuse_producer(object obj, int want) except -1:

@@ -16,6 +16,7 @@ from lend._core.record cimport (
 from lend.dtypes.code cimport ORDER_BIG
 from lend.protocols.array_interface cimport (
     facts_of, read_layout, read_place, read_typestr, refuse, refuse_producer, said_strides, said_typestr,
+    say_fields,
 )
 from lend.protocols.device_number cimport number_of
 from lend.protocols.integers cimport read_address, tuple_of
@@ -117,8 +118,7 @@ cdef dict give(Owner owner, Record* record, object shown):
     cdef bint here = record.device_type in (DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED)
     cdef dict said
     if not here or typestr is None:
-        from lend.protocols import device_refusals
-        raise device_refusals.hidden(shown, CUDA_ARRAY_INTERFACE, "CUDA memory", here)
+        hide(shown, here)
     said = {
         "data": (<size_t> record.data if element_count(record) else 0, True if record.flags & READONLY else False),
         "shape": tuple_of(shape_of(record), record.ndim),
@@ -126,7 +126,14 @@ cdef dict give(Owner owner, Record* record, object shown):
         "typestr": typestr,
         "version": NEWEST,
     }
+    if not say_fields(record.dtype, said):
+        hide(shown, here)
     # where nobody told, the key is left out: None would say that nothing is pending
     if type(owner) is DeviceOwner and (<DeviceOwner> owner).pending != "unknown":
         said["stream"] = (<DeviceOwner> owner).pending
     return said
+
+
+cdef int hide(object shown, bint here) except -1:
+    from lend.protocols import device_refusals
+    raise device_refusals.hidden(shown, CUDA_ARRAY_INTERFACE, "CUDA memory", here)

@@ -18,8 +18,8 @@ from libc.string cimport strcmp
 
 from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
 from lend._core.dlpack cimport (
-    DLPACK_FLAG_IS_COPIED, DLPACK_FLAG_READ_ONLY, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, DLDataType, DLDeviceType,
-    DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
+    DLPACK_FLAG_IS_COPIED, DLPACK_FLAG_PADDED, DLPACK_FLAG_READ_ONLY, DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION,
+    DLDataType, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
 )
 from lend._core.owners cimport (
     DLPackOwner, Owner, Protocol, delete_managed, remember_span, settle_tensor, taken_by,
@@ -28,7 +28,7 @@ from lend._core.record cimport (
     C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_WRITABLE, Record, clear_dims,
     element_count, shape_of, strides_of,
 )
-from lend.dtypes.dlpack_type cimport code_to_dlpack
+from lend.dtypes.dlpack_type cimport code_is_padded, code_to_dlpack
 from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor
 
 cdef:
@@ -112,7 +112,7 @@ cdef object take_named(object capsule, object producer, Record* record, int want
         else:
             tensor = &(<DLManagedTensor*> managed).dl_tensor
         record.flags = 0
-        wrong = read_tensor(tensor, record)
+        wrong = read_tensor(tensor, record, (<DLManagedTensorVersioned*> managed).flags if versioned else 0)
         if wrong:
             refuse_tensor(producer, tensor, wrong)
         if announced is not None and announced != record.device_type:
@@ -140,7 +140,7 @@ cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record
     if managed.version.major != DLPACK_MAJOR_VERSION:
         return drop_and_refuse(managed, producer, FIELD_VERSION)
     record.flags = 0
-    wrong = read_tensor(&managed.dl_tensor, record)
+    wrong = read_tensor(&managed.dl_tensor, record, managed.flags)
     if wrong:
         return drop_and_refuse(managed, producer, wrong)
     read_flags(managed.flags, record)
@@ -262,6 +262,8 @@ cdef object give(Owner owner, Record* record, object shown, int minor, bint copi
     """A capsule over the record, of version 1.minor or (below 0) unversioned; `shown` is named in a refusal."""
     cdef DLManagedTensorVersioned* managed
     cdef DLManagedTensor* legacy
+    if minor < 1 and code_is_padded(record.dtype):
+        refuse("padded_not_sayable", shown)
     if minor >= 0:
         managed = give_managed(owner, record, shown, copied)
         managed.version.minor = minor
@@ -326,7 +328,9 @@ cdef DLManagedTensorVersioned* give_managed(Owner owner, Record* record, object 
     managed = <DLManagedTensorVersioned*> new_struct(sizeof(DLManagedTensorVersioned), record, shown)
     managed.version.major = DLPACK_MAJOR_VERSION
     managed.version.minor = DLPACK_MINOR_VERSION
-    managed.flags = (DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0) | (DLPACK_FLAG_IS_COPIED if copied else 0)
+    managed.flags = ((DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0)
+                     | (DLPACK_FLAG_IS_COPIED if copied else 0)
+                     | (DLPACK_FLAG_PADDED if code_is_padded(record.dtype) else 0))
     fill_tensor(&managed.dl_tensor, <int64_t*> (managed + 1), owner, record)
     managed.manager_ctx = <void*> owner
     managed.deleter = delete_versioned

@@ -2,7 +2,7 @@
 from libc.stdint cimport uint64_t, uintptr_t
 
 from lend._core.checked cimport mul_overflows
-from lend._core.dlpack cimport DLTensor
+from lend._core.dlpack cimport DLPACK_FLAG_PADDED, DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
     clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
@@ -30,7 +30,7 @@ cdef enum:
     FIELD_READ_ONLY
 
 
-cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nogil:
+cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t flags=0) noexcept nogil:
     """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
     cdef Py_ssize_t* shape
     cdef Py_ssize_t* strides
@@ -42,7 +42,8 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record) noexcept nog
         return FIELD_NDIM
     if tensor.ndim > 0 and tensor.shape is NULL:
         return FIELD_SHAPE
-    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype):
+    if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype,
+                            flags & DLPACK_FLAG_PADDED != 0):
         return FIELD_DTYPE
     if (<int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255
             or (tensor.device.device_id < 0 and <int> tensor.device.device_type != DEVICE_CPU)):

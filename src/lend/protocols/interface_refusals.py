@@ -2,7 +2,7 @@
 
 from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
-from lend.protocols.refusals import _DESCRIBE, _the, bad_answer, name, no_door, producer_failed, read_only, shown
+from lend.protocols.refusals import DESCRIBE, _the, bad_answer, name, no_door, producer_failed, read_only, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def bad_interface(obj: "Any", protocol: "Protocol", field: str, got: "Any", want
         f"{_the(protocol)} of {name(obj)} cannot be true: {field} is {shown(got)}, not {wanted}",
         came=name(obj),
         tried=f"{protocol.dunder} -> {field}",
-        remedy=_DESCRIBE,
+        remedy=DESCRIBE,
     )
 
 
@@ -28,7 +28,7 @@ def missing_key(obj: "Any", protocol: "Protocol", field: str) -> LendError:
         f"{_the(protocol)} of {name(obj)} has no {field!r}",
         came=name(obj),
         tried=f"{protocol.dunder} -> {field}",
-        remedy=_DESCRIBE,
+        remedy=DESCRIBE,
     )
 
 
@@ -38,7 +38,7 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
         f"are needed, and there are {room}",
         came=f"{name(obj)}: offset {offset}, a span of {high - low} bytes, a buffer of {room} bytes",
         tried=f"{protocol.dunder} -> data",
-        remedy=_DESCRIBE,
+        remedy=DESCRIBE,
     )
 
 
@@ -61,11 +61,9 @@ def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) ->
             ": Python objects, whose pointers are nobody's to lend",
             'its values as numbers first, such as x.astype("float64")',
         ),
-        "S": (": strings of fixed width", "lend.buffer(x) for the bytes"),
-        "U": (": strings of fixed width", "lend.buffer(x) for the bytes"),
         "t": (": bits, of which a View has none", "its bits as bytes, by the library that made it"),
         "V": (": bytes, and none of them", "an array whose items have a size"),
-    }.get(kind, (", for which lend has no dtype", _DESCRIBE))
+    }.get(kind, (", for which lend has no dtype", DESCRIBE))
     return UnsupportedType.build(
         f"{_the(protocol)} of {name(obj)} has the typestr {shown(typestr)}{what}",
         came=name(obj),
@@ -90,7 +88,9 @@ def unread_name(obj: "Any", protocol: "Protocol", dtype: str, typestr: str) -> L
 def record_type(obj: "Any", protocol: "Protocol", objects: bool) -> LendError:
     return UnsupportedType.build(
         f"{_the(protocol)} of {name(obj)} has records"
-        + (" with Python objects in them, whose pointers are nobody's to lend" if objects else ", which have no DType"),
+        + (
+            " with Python objects in them, whose pointers are nobody's to lend" if objects else " that lend cannot read"
+        ),
         came=name(obj),
         tried=f"{protocol.dunder} -> descr",
         remedy="one field that is of numbers: lend.view(x['name'])"

@@ -3,8 +3,9 @@
 To add a protocol, write one file with its record and put the record here.
 """
 
-from lend.protocols.array_interface import ARRAY_INTERFACE, ARRAY_STRUCT
+from lend.protocols.array_interface import ARRAY_INTERFACE
 from lend.protocols.array_method import ARRAY_METHOD
+from lend.protocols.array_struct import ARRAY_STRUCT
 from lend.protocols.buffer import BUFFER
 from lend.protocols.cuda_array_interface import CUDA_ARRAY_INTERFACE
 from lend.protocols.dlpack import CAPSULE, DLPACK

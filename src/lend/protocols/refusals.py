@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # what to do when a producer describes its memory wrongly
-_DESCRIBE = (
+DESCRIBE = (
     "another array of its library that says the same; or, if you know what the memory is, "
     "lend.View.from_pointer(ptr, shape, dtype, owner=x)"
 )
@@ -112,76 +112,6 @@ def overlapping(obj: "Any") -> LendError:
     )
 
 
-def bad_buffer(
-    obj: "Any",
-    protocol: "Protocol",
-    field: str,
-    format: "str | None",
-    itemsize: int,
-    ndim: int,
-    shape: "tuple[int, ...]",
-    length: int,
-) -> LendError:
-    came = f"{name(obj)}: format {shown(format)}, itemsize {itemsize}, ndim {ndim}, shape {shape}, len {length}"
-    if field == "format":
-        remedy = "lend.buffer(x) for its bytes"
-        if (format or "").startswith("T{"):
-            remedy += ", or one field of it"
-        if (format or "").startswith("&"):
-            remedy = "lend.view(x.contents): what it points to"
-        if "O" in (format or ""):
-            remedy = 'its values as numbers first, such as x.astype("float64"): Python objects are nobody\'s to lend'
-        said = shown(format)
-        fact = f"cannot read the buffer format {said} of {name(obj)} as one dtype of {itemsize} bytes"
-        if (format or "").startswith("T{"):
-            fact = f"{name(obj)} holds records, for which lend has no dtype yet (buffer format {said})"
-        elif (format or "").strip("<>=@!0123456789") in ("s", "w", "p"):
-            fact = f"{name(obj)} holds strings of fixed width, for which lend has no dtype (buffer format {said})"
-        return UnsupportedType.build(
-            fact,
-            came=came,
-            tried=f"{protocol.name} -> format",
-            remedy=remedy,
-        )
-    if field == "suboffsets":
-        return UnsupportedLayout.build(
-            f"the buffer of {name(obj)} has suboffsets (rows behind pointers); a View has one address and strides",
-            came=came,
-            tried=f"{protocol.name} -> suboffsets",
-            remedy="copy=True, which gathers the rows",
-        )
-    says = {
-        "ndim": f"ndim is {ndim}: lend takes 0 to 64 dimensions",
-        "itemsize": f"itemsize is {itemsize}",
-        "shape": "there are dimensions and no shape",
-        "layout": f"shape {shape} has a negative extent, or its size does not fit the address space",
-        "strides": f"the strides of shape {shape} reach further than an address can (bounds)",
-        "len": f"len is {length}, and the shape {shape} of {itemsize}-byte items needs {_product(shape) * itemsize}",
-        "buf": f"the address is 0 and len is {length}",
-    }[field]
-    return MalformedDescriptor.build(
-        f"the buffer of {name(obj)} contradicts itself: {says}",
-        came=came,
-        tried=f"{protocol.name} -> {field}",
-        remedy=_DESCRIBE,
-    )
-
-
-def rows_not_gathered(obj: "Any", protocol: "Protocol") -> LendError:
-    return UnsupportedLayout.build(
-        f"the rows of {name(obj)} cannot be gathered: their dtype or shape is not understood",
-        came=name(obj),
-        remedy="its values as an array of their own, by the library that made it",
-    )
-
-
-def _product(shape: "tuple[int, ...]") -> int:
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
-
-
 def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: "Any") -> LendError:
     said = full_name(type(got))
     if type(got) is tuple and all(type(part) is int for part in got):
@@ -190,7 +120,7 @@ def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: 
         f"{method} of {name(obj)} answered {said}, not {wanted}",
         came=name(obj),
         tried=f"{protocol.name} -> {method}",
-        remedy=_DESCRIBE,
+        remedy=DESCRIBE,
     )
 
 
@@ -238,7 +168,7 @@ def device_mismatch(producer: "Any", protocol: "Protocol", announced: int, got: 
         f"the capsule says {Device(got, 0)}",
         came=name(producer),
         tried=f"{protocol.name} -> device",
-        remedy=_DESCRIBE,
+        remedy=DESCRIBE,
     )
 
 
@@ -263,7 +193,10 @@ def bad_tensor(
         known = _DLPACK_NAMES.get(code)
         fact = f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}"
         if known is not None:
-            fact = f"lend has no dtype for the {known} of {name(producer)} (DLPack code {code}, {bits} bits)"
+            fact = (
+                f"lend has no dtype for the {known} of {name(producer)} in this form (DLPack code {code}, {bits} bits, "
+                f"{lanes} lanes)"
+            )
         return UnsupportedType.build(
             fact, came=came, tried=tried, remedy="its bits as uint8, or its values as float32, by the library it is of"
         )
@@ -273,7 +206,7 @@ def bad_tensor(
             "number from 1 to 255, the id 0 or more",
             came=came,
             tried=tried,
-            remedy=_DESCRIBE,
+            remedy=DESCRIBE,
         )
     says = {
         "ndim": f"ndim is {ndim}: lend takes 0 to 64 dimensions",
@@ -285,11 +218,11 @@ def bad_tensor(
         "byte_offset": f"byte_offset {byte_offset} with strides {strides} leaves the address space (bounds)",
     }[field]
     return MalformedDescriptor.build(
-        f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried, remedy=_DESCRIBE
+        f"the DLPack tensor of {name(producer)} contradicts itself: {says}", came=came, tried=tried, remedy=DESCRIBE
     )
 
 
-# DLPack 1.1 has words for these, and lend has no dtype
+# read when they stand one to a byte (a flag), or in lanes that fill whole bytes
 _DLPACK_NAMES = {
     7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz",
     12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu", 15: "float6_e2m3fn", 16: "float6_e3m2fn",
@@ -323,7 +256,29 @@ def request_refused(shown: "Any", protocol: "Protocol", asked: str) -> LendError
     )
 
 
-def dtype_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
+def no_character(error: UnicodeError) -> LendError:
+    return MalformedDescriptor.build(
+        f"this memory holds no text: {error}",
+        remedy='v[..., None].reinterpret("uint32"): the numbers that stand for characters',
+    )
+
+
+def holds_objects(shown: "Any", verb: str) -> LendError:
+    return UnsupportedType.build(
+        f"memory of pointers to Python objects is not {verb} by lend, which does not count the references in it",
+        came=facts(shown),
+        remedy='lend.to(x, "numpy"), and what you want by NumPy; or v.tolist(), the objects',
+    )
+
+
+def no_field(shown: "Any", name: "Any") -> Exception:
+    names = shown.dtype.names
+    if names is None:
+        return TypeError(f"the dtype {shown.dtype} has no fields: an index is an integer, slice, Ellipsis or None")
+    return KeyError(f"no field is called {name!r:.60}; there are {', '.join(map(repr, names))}")
+
+
+def dtype_not_sayable(shown: "Any", protocol: "Protocol", why: "Any" = None) -> LendError:
     dtype = shown.dtype
     remedies = {
         "datetime": 'v.reinterpret("int64") (the unit is '
@@ -333,6 +288,22 @@ def dtype_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
         "bfloat": 'v.reinterpret("uint16"), or DLPack, which has bfloat16',
     }
     remedy = remedies.get(dtype.kind, "its bytes: v.buffer, or lend.buffer(x)")
+    if dtype.kind == "record":
+        reason = "" if why is None else f": {why}".partition("\n")[0]
+        name = next(iter(dtype.names), "name")
+        return UnsupportedType.build(
+            f"{_the(protocol)} has no word for this {dtype}{reason}",
+            came=facts(shown),
+            remedy=f"one field at a time: v[{name!r}]",
+        )
+    if dtype.kind in ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2"):
+        remedy = 'v.reinterpret("uint8"), the same bits; or DLPack, which has such types'
+    if dtype.kind == "bytes":
+        remedy = 'v[..., None].reinterpret("uint8"), or the buffer protocol, which has fixed bytes'
+    if dtype.kind == "text":
+        remedy = 'v[..., None].reinterpret("uint32"), or the buffer protocol, which has fixed text'
+    if dtype.kind == "object":
+        remedy = "v.tolist(), the objects; or the buffer protocol, which has pointers to them"
     if dtype.byteorder is not None and not dtype.is_native:
         remedy = (
             'lend.to(v, target), such as lend.to(v, "torch"), which swaps the bytes into a copy; or '
@@ -362,6 +333,14 @@ def unversioned_read_only(shown: "Any", protocol: "Protocol") -> LendError:
         f"this {type(shown).__name__} is read-only, which an unversioned DLPack capsule cannot say",
         came=facts(shown),
         remedy="v.__dlpack__(max_version=(1, 0)) or higher, or v.copy(), which is writable",
+    )
+
+
+def padded_not_sayable(shown: "Any", protocol: "Protocol") -> LendError:
+    return UnsupportedType.build(
+        f"a DLPack capsule before version 1.1 cannot say that {shown.dtype} stands one to a byte",
+        came=facts(shown),
+        remedy='v.__dlpack__(max_version=(1, 1)) or higher, or v.reinterpret("uint8"), the same bits',
     )
 
 
@@ -422,6 +401,7 @@ def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
 
 # what from_pointer is told -> what it should be
 _POINTED = {
+    "dtype": 'numbers, bytes or text; a "uint64" has the bits of a pointer',
     "ptr": "where element 0 lies, such as x.ctypes.data, x.data_ptr() or ctypes.addressof(x)",
     "nbytes": "how many bytes the owner keeps alive from ptr on",
     "device": 'device="cpu", or as __dlpack_device__ has it, such as device=(2, 0) for cuda:0',

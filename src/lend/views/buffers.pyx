@@ -10,7 +10,7 @@ from lend._core.record cimport (
 )
 from lend.dtypes.code cimport KIND_UINT, Code, code_itemsize, make_code
 from lend.dtypes.dtype cimport code_of, dtype_from_code
-from lend.protocols cimport array_interface, buffer, dlpack
+from lend.protocols cimport array_interface, array_struct, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
 from lend.views.pointers cimport fill_from_pointer
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
@@ -273,7 +273,7 @@ cdef class Buffer(Lent):
         """NumPy's array struct over the bytes as uint8."""
         cdef Record record
         cdef Owner owner = hold_bytes(self, &record)
-        capsule = array_interface.give_struct(owner, &record, self)
+        capsule = array_struct.give(owner, &record, self)
         self.record.flags |= ADDRESS_TOLD
         return capsule
 

@@ -1,4 +1,5 @@
 """Copies of a View, for the compiled files above."""
+from lend.dtypes.code cimport Code
 from lend.views.view cimport View
 
-cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=*)
+cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t alignment=*)

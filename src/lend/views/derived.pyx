@@ -1,16 +1,19 @@
 """What a View does beyond holding memory: index, transpose, reshape, read values, copy. Loaded when first asked for."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.number cimport PyNumber_Index
+from libc.stdint cimport uint8_t
 
-from lend._core.gather cimport gather
+from lend._core.gather cimport gather, swap_bytes
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
     element_count, on_host, row_major, set_ndim, shape_of, strides_of,
 )
-from lend.dtypes.code cimport Code, code_in_other_order, code_is_swapped, code_itemsize
-from lend.dtypes.dtype cimport code_of, dtype_from_code
-from lend.protocols cimport array_interface, cuda_array_interface, dlpack, sycl_usm
+from lend.dtypes.code cimport (
+    KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
+)
+from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
+from lend.protocols cimport array_interface, array_struct, cuda_array_interface, dlpack, sycl_usm
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
@@ -62,7 +65,7 @@ def array_struct_of(View view):
     """`View.__array_struct__`."""
     cdef Record record
     cdef Owner owner = hold(view, &record)
-    capsule = array_interface.give_struct(owner, &record, view)
+    capsule = array_struct.give(owner, &record, view)
     view.record.flags |= ADDRESS_TOLD
     return capsule
 
@@ -86,13 +89,37 @@ def sycl_usm_of(View view, shown):
 
 
 def indexed(View view, index):
-    """Basic indexing: integers, slices, Ellipsis, None and tuples of them."""
+    """Basic indexing: integers, slices, Ellipsis, None and tuples of them; or the field of a record by its name."""
     cdef list extents = []
     cdef list steps = []
     cdef Py_ssize_t offset
     alive(&view.record, view)
+    if isinstance(index, str):
+        return field_of(view, index)
     offset = plan_index(&view.record, tuple(index) if isinstance(index, tuple) else (index,), extents, steps)
     return with_layout(view, offset, extents, steps, view.record.dtype)
+
+
+cdef View field_of(View view, str name):
+    """One field of every record, with its subarray as last dimensions: zero-copy, with the strides of the records."""
+    from lend.protocols import refusals
+    cdef Py_ssize_t step
+    fields = dtype_from_code(view.record.dtype).fields
+    found = None if fields is None else fields.get(name)
+    if found is None:
+        # NumPy takes a title for a name, too
+        for field in () if fields is None else fields.values():
+            if field.title == name:
+                found = field
+    if found is None:
+        raise refusals.no_field(view, name)
+    steps = []
+    step = found.dtype.itemsize
+    for extent in reversed(found.shape):
+        steps.append(step)
+        step *= <Py_ssize_t> extent
+    return with_layout(view, found.offset, (*view.shape, *found.shape), (*view.strides, *reversed(steps)),
+                       (<DType> found.dtype).code)
 
 
 def elements(View view):
@@ -137,8 +164,66 @@ def reinterpreted(View view, dtype):
     cdef Code code
     alive(&view.record, view)
     code_of(dtype, &code)
+    no_pointers_made(view, code)
     extents, strides = reshaping.reinterpreted(view, code_itemsize(code))
     return with_layout(view, 0, extents, strides, code)
+
+
+def low(View view, dtype, bint check):
+    """The low part of every element, in place."""
+    from lend.views import low as lows
+    cdef Record record
+    cdef Code code
+    cdef View part
+    alive(&view.record, view)
+    code_of(dtype, &code)
+    offset = lows.place(view, dtype_from_code(code))
+    part = with_layout(view, offset, view.shape, view.strides, code)
+    if check:
+        _held = hold_to_read(view, &record)
+        # an empty View's address is nobody's
+        found = first_loss(&record, record.data, 0, offset, code_itemsize(code), lows.sign_place(view, part.dtype),
+                           lows.rest_is_zero(view, part.dtype)) if element_count(&record) else -1
+        if found >= 0:
+            raise lows.lossy(view, part, found)
+    return part
+
+
+cdef Py_ssize_t first_loss(const Record* record, const char* at, int dim, Py_ssize_t low, Py_ssize_t size,
+                           Py_ssize_t sign, bint zero) except -2:
+    """Index of the first element, in row-major order, with more than its low part; -1: there is none.
+
+    The rest is zero, or all ones where the byte at `sign` (of a signed low part; below 0: unsigned) has its highest bit
+    set and the rest may say so.
+    """
+    cdef Py_ssize_t i, found
+    cdef Py_ssize_t below = 1
+    cdef uint8_t rest = 0
+    if dim == record.ndim:
+        if sign >= 0 and <uint8_t> at[sign] & 0x80:
+            if zero:
+                return 0
+            rest = 0xFF
+        for i in range(record.itemsize):
+            if not low <= i < low + size and <uint8_t> at[i] != rest:
+                return 0
+        return -1
+    for i in range(dim + 1, record.ndim):
+        below *= shape_of(record)[i]
+    for i in range(shape_of(record)[dim]):
+        found = first_loss(record, at + i * strides_of(record)[dim], dim + 1, low, size, sign, zero)
+        if found >= 0:
+            return i * below + found
+    return -1
+
+
+cdef int no_pointers_made(View view, Code code) except -1:
+    """Bytes never become pointers to objects, nor pointers bytes that somebody could write."""
+    if ((code_has_objects(code) or code_has_objects(view.record.dtype))
+            and code_word(code) != code_word(view.record.dtype)):
+        from lend.protocols import refusals
+        raise refusals.holds_objects(view, "reinterpreted")
+    return 0
 
 
 cdef Owner hold_to_read(View view, Record* record):
@@ -180,20 +265,33 @@ def tobytes(View view, order):
     return made
 
 
-def copied(View view, order, bint swap, str why, alignment=64):
-    """A contiguous copy in memory of lend's own, counted; `swap` turns its byte order round."""
+def copied(View view, order, bint swap, str why, alignment=64, dtype=None):
+    """A contiguous copy in memory of lend's own, counted; `swap` brings it to native byte order or that of dtype."""
+    cdef Code code = view.record.dtype
     if alignment > LARGEST_PAGE:
         raise ValueError(f"memory is made at multiples of {LARGEST_PAGE} bytes at most, and align is {alignment}")
-    return fresh_copy(view, checked_order(order), swap, why, alignment)
+    if swap and dtype is not None:
+        code_of(dtype, &code)
+    elif swap:
+        code = native_code(code)
+    return fresh_copy(view, checked_order(order), code, why, alignment)
 
 
-cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t alignment=64):
+cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t alignment=64):
+    """A copy whose values are in the byte order of `code`, which else is the dtype of the View."""
     cdef View made = blank()
     cdef Record source
     cdef Owner _held = hold_to_read(view, &source)
     cdef MemoryOwner memory
     cdef Py_ssize_t step
+    cdef bint swap = code.kind != KIND_RECORD and code_is_swapped(code) != code_is_swapped(view.record.dtype)
     cdef int i
+    if code_has_objects(source.dtype):
+        from lend.protocols import refusals
+        raise refusals.holds_objects(view, "copied")
+    if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
+        from lend.dtypes.records import check_apart
+        check_apart(dtype_from_code(code))
     if not copy_record(&made.record, &source):
         raise MemoryError
     memory = allocate(byte_count(&source), alignment)
@@ -209,14 +307,37 @@ cdef View fresh_copy(View view, bint fortran, bint swap, str why, Py_ssize_t ali
     else:
         row_major(&made.record)
     check_layout(&made.record)
-    if swap:
-        made.record.dtype = code_in_other_order(source.dtype)
+    made.record.dtype = code
     with nogil:
         gather(memory.address, &source, fortran, swap)
+    if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
+        swap_fields(memory.address, source.dtype, code, element_count(&source))
     made.holder = memory
     track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
+
+
+cdef int swap_fields(char* at, Code come, Code wanted, Py_ssize_t count) except -1:
+    """Swap the bytes of every field that stands in another order than is wanted, of so many records in place."""
+    cdef Py_ssize_t size = code_itemsize(come)
+    cdef Py_ssize_t many, i
+    cdef Code inner, goal
+    if come.kind != KIND_RECORD:
+        if code_is_swapped(come) != code_is_swapped(wanted):
+            swap_bytes(at, count * size, code_swap_size(come))
+        return 0
+    for (dtype, offset, shape), (other, _, _) in zip(record_plan(come), record_plan(wanted)):
+        inner = (<DType> dtype).code
+        goal = (<DType> other).code
+        if code_word(inner) == code_word(goal):
+            continue
+        many = 1
+        for extent in shape:
+            many *= <Py_ssize_t> extent
+        for i in range(count):
+            swap_fields(at + i * size + <Py_ssize_t> offset, inner, goal, many)
+    return 0
 
 
 def exported(View view, shown, stream, max_version, dl_device, copy):
@@ -242,7 +363,7 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
             record.device_type = DEVICE_CPU
             record.device_id = 0
     if copy:
-        made = fresh_copy(view, False, code_is_swapped(record.dtype), "__dlpack__(copy=True)")
+        made = fresh_copy(view, False, native_code(record.dtype), "__dlpack__(copy=True)")
         return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
     return dlpack.give(owner, &record, shown, minor, False)
 

@@ -6,7 +6,7 @@ from lend._core.record cimport (
     DEVICE_CPU, LAYOUT_OK, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count, has_addresses, row_major,
     set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport code_itemsize
+from lend.dtypes.code cimport code_has_objects, code_itemsize
 from lend.dtypes.dtype cimport code_of
 
 
@@ -32,6 +32,8 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         from lend.protocols import interface_refusals
         raise interface_refusals.no_such_device(owner, None, where.type)
     code_of(dtype, &record.dtype)
+    if code_has_objects(record.dtype):
+        raise refusals.bad_pointer(owner, "dtype", dtype, "one without pointers to objects: bytes never become any")
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = where.type
     record.device_id = where.id if where.type != DEVICE_CPU else 0

@@ -19,6 +19,7 @@ from lend._core.record cimport (
     ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
     element_count, is_aligned, shape_of, strides_of,
 )
+from lend.dtypes.code cimport code_has_objects
 from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
@@ -252,6 +253,9 @@ cdef class View(Lent):
         # a hold and a copy of the facts: making a Buffer may run the collector, and that a release
         cdef Record record
         cdef Owner owner = hold(self, &record)
+        if code_has_objects(record.dtype):
+            from lend.protocols import refusals
+            raise refusals.holds_objects(self, "shown as bytes")
         return bytes_of(owner, &record)
 
     # -- zero-copy derivations --
@@ -263,7 +267,7 @@ cdef class View(Lent):
         return shape_of(&self.record)[0]
 
     def __getitem__(self, index):
-        """Basic indexing: integers, slices, Ellipsis, None and tuples of them; always zero-copy."""
+        """Basic indexing: integers, slices, Ellipsis, None and tuples of them, or the name of a field; zero-copy."""
         return derived().indexed(self, index)
 
     def __contains__(self, value):
@@ -301,6 +305,35 @@ cdef class View(Lent):
             When the sizes differ and the last dimension is not contiguous or does not divide.
         """
         return derived().reinterpreted(self, dtype)
+
+    def low(self, dtype, *, bint check=False):
+        """The low part of every element: the same length and strides, and a smaller dtype in the stated byte order.
+
+        Parameters
+        ----------
+        dtype : DType or anything `DType` understands
+            Not wider than the elements. Its byte order is that of the elements; for bytes without a meaning and records
+            it says in which the low part is looked for.
+        check : bool
+            True: compare that nothing is lost, which reads every element: the rest is zero, or repeats the sign.
+
+        Returns
+        -------
+        View
+            Over the same memory, which is not touched without `check`.
+
+        Raises
+        ------
+        UnsupportedType
+            When the elements have no low part, or with `check` one of them has more than fits.
+
+        Examples
+        --------
+        >>> import lend
+        >>> lend.view(bytes(range(32))).reinterpret("opaque[16]").low("uint8").tolist()
+        [0, 16]
+        """
+        return derived().low(self, dtype, check)
 
     # -- values --
 
