@@ -17,6 +17,7 @@ from lend._core.record cimport (
     UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
     item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
@@ -183,6 +184,7 @@ cdef inline int lent(lend_view* view, const Record* record, object owner) except
 
 
 cdef int lent_and_cleared(lend_view* view, Record* record) except -1:
+    seldom()
     try:
         return lent(view, record, None)
     finally:
@@ -190,6 +192,7 @@ cdef int lent_and_cleared(lend_view* view, Record* record) except -1:
 
 
 cdef object wrong_abi(const lend_view* view):
+    seldom()
     return ValueError(
         f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {LEND_ABI_MAJOR}: abi {view.abi:#x}, "
         f"struct_size {view.struct_size}")
@@ -235,6 +238,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
 
 cdef View by_request(object obj, const lend_request* request):
     """What does not lie as requested: copied where that is allowed, else refused, both as lend.view does."""
+    seldom()
     cdef Code code
     cdef View made
     options = {"writable": True if request.flags & LEND_WRITABLE else None}
@@ -265,6 +269,7 @@ cdef View by_request(object obj, const lend_request* request):
 
 
 cdef object unaligned(View view):
+    seldom()
     from lend.errors import CopyRequired
     return CopyRequired.build(
         f"elements at multiples of their alignment were required, and those of {view.dtype} at {view.ptr:#x} with "
@@ -305,6 +310,7 @@ cdef inline void tell(lend_view* view, const Record* record, int64_t* dims, int 
 
 cdef int tell_in_full(lend_view* view, const Record* record, object owner) except -1:
     """The same for any record; the owner knows the handle of memory without addresses, and the stream."""
+    seldom()
     cdef int64_t* dims = view.dims
     cdef int64_t* far = NULL
     if record.ndim > INLINE_DIMS:
@@ -350,6 +356,7 @@ cdef void release_view(lend_view* view) noexcept nogil:
 
 cdef int host_access(const lend_view* view) except -1:
     """Whether the host may read the memory now."""
+    seldom()
     if view.device_type in (1, 3, 11, 13) and not view.flags & LEND_OPAQUE_HANDLE:
         return 0
     from lend.device import Device
@@ -368,6 +375,7 @@ ctypedef void (*ReleaseCallback)(void* context) noexcept
 
 cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback release, void* context) except NULL:
     """A View over memory of a program in C."""
+    seldom()
     cdef Record record
     cdef CallbackOwner made
     if said.abi >> 16 != LEND_ABI_MAJOR or said.struct_size < sizeof(lend_view):
@@ -391,6 +399,7 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
 
 cdef int read_description(const lend_view* said, Record* record) except -1:
     """Check what a program in C says of its memory."""
+    seldom()
     cdef Py_ssize_t low, high
     cdef const int64_t* shape = &said.dims[0]
     cdef const int64_t* strides = &said.dims[INLINE_DIMS]
@@ -443,6 +452,7 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
 
 
 cdef object wrong(str field, got, str expected):
+    seldom()
     from lend.errors import MalformedDescriptor
     return MalformedDescriptor.build(
         f"{field} of the lend_view is {got!r}, not {expected}",

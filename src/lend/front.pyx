@@ -14,6 +14,7 @@ from lend._core.record cimport (
     C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
     copy_record,
 )
+from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
 from lend.protocols.buffer cimport take_gathered
 from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
@@ -70,6 +71,7 @@ cdef inline Protocol known(object obj):
 
 cdef object looked_up(cls):
     """The protocol of a type in the dict; a type that cannot be hashed (its metaclass says so) is never in it."""
+    seldom()
     try:
         return takes.get(cls)
     except (MemoryError, RecursionError):
@@ -85,6 +87,7 @@ cdef object view_plain(object obj):
 
 cdef object take_own(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """One of our own objects: the same record, the same owner."""
+    seldom()
     cdef View other
     if type(obj) is View:
         other = <View> obj
@@ -296,11 +299,13 @@ cdef View quiet_view(object obj, list refused):
 
 def view_after(obj, Protocol refused_by, refusal):
     """`view(obj)`, when one of its doors was asked already, and refused."""
+    seldom()
     return first_door(blank(), obj, WANT_ANY, False, refused_by, refusal)
 
 
 cdef View second_try(View made, object obj, int want, bint gather, Protocol protocol):
     """The known door refused this object: another may serve (a datetime64 array has no buffer)."""
+    seldom()
     try:
         raise_pending()
     except BufferError as refusal:
@@ -317,6 +322,7 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
 
     A door that has refused already is not asked again: some producers count.
     """
+    seldom()
     from lend import doors
     cdef Protocol protocol
     cdef list tried = []
@@ -361,6 +367,7 @@ cdef object opened(View made, Protocol protocol, object obj, int want):
 
 cdef int remember(cls, Protocol protocol) except -1:
     """Serve the type by this protocol from now on. The table of slots borrows from the dict, so it forgets first."""
+    seldom()
     memset(&slots[(<size_t> <PyObject*> cls >> 6) % REMEMBERED], 0, sizeof(Slot))
     if len(takes) >= REMEMBERED:
         forget()
@@ -375,6 +382,7 @@ cdef int remember(cls, Protocol protocol) except -1:
 
 cdef View required(View made, object obj, copy, writable, device, stream, dtype, ndim, order, align):
     """Meet the requirements as the memory lies, by a copy, or refuse by name."""
+    seldom()
     from lend import requirements
     cdef bint fortran
     if stream is not None:
@@ -400,6 +408,7 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
 
 def forget():
     """Empty the memory of which protocol serves which type; for tests."""
+    seldom()
     memset(slots, 0, sizeof(slots))
     takes.clear()
     takes[View] = OWN

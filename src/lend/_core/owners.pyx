@@ -13,6 +13,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from lend._core.checked cimport atomic_get, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport Record, span_of
+from lend._core.seldom cimport seldom
 from lend._core.unwinding cimport guard
 
 cdef extern from "Python.h":
@@ -37,6 +38,7 @@ cdef class Owner:
     kind = "none"
 
     def __init__(self):
+        seldom()
         raise TypeError(f"{type(self).__name__} is made by lend.view and lend.buffer, not by hand")
 
     @property
@@ -65,6 +67,7 @@ cdef class Owner:
         return atomic_get(&self.open_exports)
 
     def __repr__(self):
+        seldom()
         return (f"<{type(self).__name__}: {self.span} bytes lent by {self.producer_type}, "
                 f"{self.exports} open export{'' if self.exports == 1 else 's'}>")
 
@@ -258,6 +261,7 @@ cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=ALIGNMENT):
 
 cdef str type_name(object producer):
     """numpy.ndarray, bytes: the type as its users know it."""
+    seldom()
     cls = type(producer)
     # from the slots of the class itself: a metaclass may answer anything, or raise
     cdef object name = qualname_of(cls)
@@ -281,6 +285,7 @@ cdef class Protocol:
 
     def __init__(self, *, str name, str dunder, str carries="array", devices=(1,), bint readonly=False,
                  bint strided=True, bint nulls=False, str spec="", offered=None):
+        seldom()
         self.name = name
         self.dunder = dunder
         self.carries = carries
@@ -323,6 +328,7 @@ def type_name_of(producer):
     >>> type_name_of(b"1234")
     'bytes'
     """
+    seldom()
     return type_name(producer)
 
 

@@ -11,6 +11,7 @@ from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport Protocol, delete_managed, taken_by
 from lend._core.record cimport Record, clear_dims
+from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_MINI, KIND_UINT
 from lend.protocols cimport dlpack
 from lend.protocols.dlpack_exchange cimport exchange_table
@@ -41,6 +42,7 @@ def protocol_for(cls):
     cls : type
         torch.Tensor, torch.nn.Parameter or a subclass.
     """
+    seldom()
     cdef DLPackExchangeAPI* table
     torch = remember_torch()
     if cls is not torch.Tensor and cls.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
@@ -104,6 +106,7 @@ cdef bint peek(object obj, Record* record, void* data) noexcept:
 
 cdef str unlike_its_memory(object obj, Record* record):
     """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
+    seldom()
     cdef PyObject* answer
     cdef int said
     if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI):
@@ -147,6 +150,7 @@ cdef Protocol GUARDED = GUARDED_RECORD
 
 
 cdef int refuse(object obj, Record* record, str why) except -1:
+    seldom()
     clear_dims(record)
     if why == "asking":
         return refuse_by_torch(obj)
@@ -155,6 +159,7 @@ cdef int refuse(object obj, Record* record, str why) except -1:
 
 
 cdef int refuse_by_torch(object obj) except -1:
+    seldom()
     try:
         raise_pending()
     except (MemoryError, RecursionError):

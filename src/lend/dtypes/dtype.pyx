@@ -513,7 +513,7 @@ cdef class DType:
         else:
             raise ValueError(f"a byte order is 'little', 'big', 'native' or 'swap', not {order!r:.40}")
         if code.kind == KIND_RECORD:
-            return records().converted(self, lambda inner: inner.newbyteorder(order))
+            return records().in_order(self, order)
         return dtype_from_code(make_code(code.kind, code.bits, code.param, sign | (code.order_unit & UNIT_MASK)))
 
     def __eq__(self, other):
@@ -539,7 +539,7 @@ cdef class DType:
         cdef Code code = self.code
         cdef str name
         if code.kind == KIND_RECORD:
-            return (DType, (records().spec(self, lambda inner: inner),))
+            return (DType, (records().spec(self),))
         name = bare_name(code, NAMES)
         if "longdouble" in name:
             name = name.replace("clongdouble", f"complex{code.bits}").replace("longdouble", f"float{code.bits}")

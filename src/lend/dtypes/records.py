@@ -192,10 +192,12 @@ def alignment(dtype: DType) -> int:
     return min(16, size)
 
 
-def converted(dtype: DType, change: "Callable[[DType], DType]") -> DType:
-    """The same record with every field's type changed to one of the same size."""
+def in_order(dtype: DType, order: "Any") -> DType:
+    """The same record with the bytes of every field in that order."""
     record = record_of(dtype)
-    fields = [(name, field._replace(dtype=change(field.dtype))) for name, field in record.fields.items()]
+    fields = [
+        (name, field._replace(dtype=field.dtype.newbyteorder(order))) for name, field in record.fields.items()
+    ]
     return make(fields, record.itemsize, record.align)
 
 
@@ -230,7 +232,11 @@ def _name(record: Record) -> str:
     return f"record{{{', '.join(words)}}}"
 
 
-def spec(dtype: DType, inner: "Callable[[DType], Any]") -> "Any":
+def _itself(dtype: DType) -> DType:
+    return dtype
+
+
+def spec(dtype: DType, inner: "Callable[[DType], Any]" = _itself) -> "Any":
     """What DType() reads as this record: a list of fields where that says all, else a dict as NumPy has it."""
     record = record_of(dtype)
 

@@ -13,6 +13,7 @@ from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE_LEASE, INLINE_TENSOR, READONLY, RELEASED, UNTOLD, Record,
     element_count, is_aligned, span_of,
 )
+from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call_2
 from lend.dtypes.code cimport code_word
 from lend.front cimport protocol_known, quiet_view
@@ -107,6 +108,7 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     >>> lend.to(b"1234", bytes)
     b'1234'
     """
+    seldom()
     return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).carry_out()
 
 
@@ -160,6 +162,7 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
 
 cdef PyObject* long_way(object obj, object target, View view, list refused) noexcept:
     """By the planner, which gets the View that was taken, or the refusal, so that the producer is asked once."""
+    seldom()
     try:
         made = planner.draw(obj, target, None, None, None, False, {}, view, refused).carry_out()
         Py_INCREF(made)
@@ -171,6 +174,7 @@ cdef PyObject* long_way(object obj, object target, View view, list refused) noex
 
 cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t layout) noexcept:
     """Ask the planner once; whatever it refuses is refused again, in full, by the long way round."""
+    seldom()
     cdef PyObject* old
     try:
         give = planner.quick(target, view)
@@ -258,6 +262,7 @@ cdef int still_there(View view) noexcept:
 
 cdef int unknown() noexcept:
     """A producer raised when asked where its memory is: an interrupt stays set (-1), the planner meets the rest."""
+    seldom()
     if PyErr_ExceptionMatches(<PyObject*> Exception) and not PyErr_ExceptionMatches(<PyObject*> MemoryError):
         PyErr_Clear()
         return 0

@@ -17,6 +17,7 @@ from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, LAYOUT_OK, MAX_DIMS, READONLY, Record, check_layout, clear_dims, is_aligned,
     on_host, row_major, set_ndim, shape_of, strides_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport (
     KIND_BOOL, KIND_COMPLEX, KIND_OPAQUE, NATIVE_ORDER, ORDER_BIG, code_is_swapped, make_code,
 )
@@ -42,6 +43,7 @@ cdef extern from "Python.h":
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Take the capsule of obj (AS-I1): it lives as long as the memory is lent, and so does obj."""
+    seldom()
     cdef object capsule = None, owner = None
     cdef bint absent = False
     try:
@@ -67,6 +69,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
 
 
 cdef int read_struct(object obj, const ArrayStruct* said, Record* record, int want) except -1:
+    seldom()
     cdef Py_ssize_t* shape
     cdef uint8_t kind = KIND_OPAQUE
     cdef bint empty = False

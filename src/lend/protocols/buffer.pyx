@@ -60,6 +60,7 @@ from lend._core.record cimport (
     shape_of,
     strides_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport (
     KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects, code_itemsize,
     code_word, make_code,
@@ -84,6 +85,7 @@ cdef extern from "Python.h":
 
 def buffer_offered(obj):
     """The record when obj has the buffer slot."""
+    seldom()
     return BUFFER if PyObject_CheckBuffer(obj) else None
 
 
@@ -155,6 +157,7 @@ cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, 
 
     Its array interface cannot be used, it points into an array that is gone.
     """
+    seldom()
     cdef bytes typestr = obj.dtype.str.encode()
     cdef BufferOwner owner = new_buffer_owner()
     cdef Code code
@@ -256,6 +259,7 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
 
 cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:
     """Read a Py_buffer whose format is more than one letter; NULL, or the name of the field that is wrong."""
+    seldom()
     cdef Py_ssize_t[64] inner
     cdef Code code
     cdef int dims = 0
@@ -301,6 +305,7 @@ cdef bint peek(object obj, Record* record, void* data) noexcept:
 
 cdef bint holds_objects(const char* format) noexcept nogil:
     """True when a struct format has object pointers in it: their bytes are nobody's to lend."""
+    seldom()
     cdef bint in_name = False
     while format is not NULL and format[0]:
         if format[0] == c":":
@@ -313,6 +318,7 @@ cdef bint holds_objects(const char* format) noexcept nogil:
 
 cdef MemoryOwner take_gathered(object obj, Record* record):
     """Copy a buffer with suboffsets into memory of lend's own: rows behind pointers become one block."""
+    seldom()
     cdef Py_buffer rows
     cdef MemoryOwner owner
     cdef int i
@@ -405,6 +411,7 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
 
 cdef bytes format_of_record(object exporter, Record* record):
     """The struct format of a record; refused where there is none."""
+    seldom()
     from lend.dtypes.dtype import dtype_of_word
     try:
         return dtype_of_word(code_word(record.dtype)).format.encode()
@@ -423,11 +430,13 @@ cdef void given_back(Record* record, Py_buffer* out) noexcept:
 # -- refusals, off the fast path: the wording lives in refused_buffers.py ---------------------------------------------
 
 cdef int refuse(str how, object shown, tuple facts=()) except -1:
+    seldom()
     from lend.protocols import refused_buffers
     raise getattr(refused_buffers, how)(shown, BUFFER, *facts)
 
 
 cdef int refuse_producer(object obj, int want) except -1:
+    seldom()
     try:
         raise_pending()
     except (MemoryError, RecursionError):
@@ -444,6 +453,7 @@ cdef int refuse_producer(object obj, int want) except -1:
 
 cdef bint may_be_read(object obj):
     """True when the exporter refused only to be written to."""
+    seldom()
     cdef Py_buffer probe
     if get_buffer(obj, &probe, PyBUF_FULL_RO) < 0:
         try:
@@ -456,6 +466,7 @@ cdef bint may_be_read(object obj):
 
 cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint opened, str field) except -1:
     """Say what was wrong with a buffer that was given; it is released first, and the record left empty."""
+    seldom()
     cdef Py_ssize_t length = lease.len
     cdef Py_ssize_t itemsize = lease.itemsize
     cdef int ndim = lease.ndim

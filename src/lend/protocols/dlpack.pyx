@@ -28,6 +28,7 @@ from lend._core.record cimport (
     C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_WRITABLE, Record, clear_dims,
     element_count, shape_of, strides_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.dlpack_type cimport code_is_padded, code_to_dlpack
 from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor
 
@@ -48,6 +49,7 @@ cdef extern from "Python.h":
 
 def capsule_offered(obj):
     """The record for a bare capsule, whatever its name."""
+    seldom()
     return CAPSULE if PyCapsule_CheckExact(obj) else None
 
 
@@ -152,6 +154,7 @@ cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record
 
 cdef int drop_and_refuse(DLManagedTensorVersioned* managed, object producer, int wrong) except -1:
     """Say what was wrong, and run the deleter, without an exception set."""
+    seldom()
     try:
         if wrong == FIELD_VERSION:
             return refuse_version(producer, &managed.version)
@@ -209,6 +212,7 @@ cdef object ask_device(object obj):
 
 cdef object no_device(object obj):
     """The call raised: None when it was that there is no such method, else a refusal."""
+    seldom()
     try:
         raise_pending()
     except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
@@ -232,11 +236,13 @@ cdef bint has_method(object obj, str name) except -1:
 
 def announced_device(obj):
     """The device type that an object announces by `__dlpack_device__`, None without one; a LendError for nonsense."""
+    seldom()
     return ask_device(obj)
 
 
 cdef object ask_again(object obj):
     """The call raised: one retry without max_version, if it was the signature that refused (DL-I3)."""
+    seldom()
     try:
         raise_pending()
     except (MemoryError, RecursionError):
@@ -453,11 +459,13 @@ cdef extern from "Python.h":
 # -- refusals, off the fast path: the wording lives in refusals.py ---------------------------------------------------
 
 cdef int refuse(str how, object shown, tuple facts=()) except -1:
+    seldom()
     from lend.protocols import refusals
     raise getattr(refusals, how)(shown, DLPACK, *facts)
 
 
 cdef int refuse_producer(object obj, object error) except -1:
+    seldom()
     from lend.protocols import refusals
     if isinstance(error, (MemoryError, RecursionError)):
         raise error
@@ -465,11 +473,13 @@ cdef int refuse_producer(object obj, object error) except -1:
 
 
 cdef int refuse_version(object producer, const DLPackVersion* version) except -1:
+    seldom()
     return refuse("version", producer, ((version.major, version.minor), OUR_VERSION))
 
 
 cdef int refuse_tensor(object producer, const DLTensor* tensor, int wrong) except -1:
     """Name the field that was wrong, with its value; the tensor is still the producer's."""
+    seldom()
     cdef int i
     cdef object shape = None
     cdef object strides = None

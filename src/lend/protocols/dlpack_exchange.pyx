@@ -9,11 +9,13 @@ from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLManagedTensorVersioned, DLPackExchangeAPI
 from lend._core.owners cimport Protocol, taken_by
 from lend._core.record cimport Record
+from lend._core.seldom cimport seldom
 from lend.protocols.dlpack cimport keep_managed, read_managed
 
 
 def table_offered(obj):
     """The record bound to the exchange table that exactly this type offers; None if it has none we can read."""
+    seldom()
     cdef DLPackExchangeAPI* table = exchange_table(type(obj))
     return None if table is NULL else (<Protocol> EXCHANGE).bound(table)
 

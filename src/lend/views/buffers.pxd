@@ -10,4 +10,5 @@ from lend.views.lent cimport Lent
 cdef class Buffer(Lent):             # its record: one dimension of uint8
     cdef object __weakref__
 
+cdef Owner hold_bytes(Buffer self, Record* record)
 cdef Buffer span_buffer(Owner owner, const Record* record)

@@ -1,20 +1,17 @@
 """Buffer: untyped bytes with pointer, size, device and owner, the object of dataframe-api issue 39."""
 cimport cython
-from cpython.number cimport PyNumber_Index
 
 from lend._core.checked cimport atomic_add, atomic_get
-from lend._core.owners cimport Owner, own_object
+from lend._core.owners cimport Owner
 from lend._core.record cimport (
     ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, check_layout, element_count,
     set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport KIND_UINT, Code, code_itemsize, make_code
-from lend.dtypes.dtype cimport code_of, dtype_from_code
+from lend.dtypes.code cimport KIND_UINT, make_code
 from lend.protocols cimport array_interface, array_struct, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
-from lend.views.pointers cimport fill_from_pointer
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
-from lend.views.view cimport SpanBuffer, View, blank, set_bytes, track, view_of
+from lend.views.view cimport SpanBuffer, View, set_bytes, view_of
 
 
 @cython.final
@@ -80,16 +77,7 @@ cdef class Buffer(Lent):
         >>> bytes(lend.Buffer.from_pointer(ctypes.addressof(block), 4, owner=block))
         b'abcd'
         """
-        cdef Buffer made = Buffer.__new__(Buffer)
-        if not hasattr(nbytes, "__index__"):
-            raise TypeError(f"nbytes is a number of bytes (int), not {type(nbytes).__name__}")
-        nbytes = PyNumber_Index(nbytes)
-        if nbytes < 0:
-            from lend.protocols import refusals
-            raise refusals.bad_pointer(owner, "nbytes", nbytes, "a number of bytes")
-        fill_from_pointer(&made.record, ptr, (nbytes,), "uint8", owner, None, device, readonly)
-        made.holder = own_object(owner, &made.record)
-        return made
+        return derived().bytes_from_pointer(ptr, nbytes, owner, device, readonly)
 
     @property
     def size(self):
@@ -126,42 +114,7 @@ cdef class Buffer(Lent):
         MalformedDescriptor
             When the layout leaves the Buffer.
         """
-        from lend.protocols import refusals
-        if not hasattr(offset, "__index__"):
-            raise TypeError(f"offset is a number of bytes (int), not {type(offset).__name__}")
-        offset = PyNumber_Index(offset)
-        cdef View made = blank()
-        cdef Code code
-        cdef Py_ssize_t low, high, here
-        cdef Py_ssize_t room, start
-        cdef Record record
-        cdef Owner owner
-        # a copy of the facts and a hold of our own: reading dtype and shape may run anything, a release too
-        owner = hold_bytes(self, &record)
-        room = element_count(&record)
-        code_of(dtype, &code)
-        here = code_itemsize(code)
-        if not 0 <= offset <= room:
-            raise refusals.out_of_bounds(self, offset, offset, room)
-        start = offset
-        if shape is None:
-            if here == 0 or (room - start) % here:
-                raise refusals.not_divisible(self, room - start, dtype_from_code(code))
-            shape = ((room - start) // here,)
-        fill_from_pointer(&made.record, <size_t> record.data + start if room and not record.flags & HANDLE else 64,
-                          (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner,
-                          strides, "cpu", True)
-        span_of(&made.record, &low, &high)
-        if high > low and (start + low < 0 or start + high > room):
-            raise refusals.out_of_bounds(self, start + low, start + high, room)
-        made.record.device_type = record.device_type
-        made.record.device_id = record.device_id
-        made.record.data = record.data + start
-        made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
-        check_layout(&made.record)
-        made.holder = owner
-        track(made)
-        return made
+        return derived().typed(self, dtype, shape, strides, offset)
 
     def __len__(self):
         alive(&self.record, self)

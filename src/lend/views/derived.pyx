@@ -6,14 +6,15 @@ from libc.stdint cimport uint8_t
 from lend._core.gather cimport gather, swap_bytes
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
-    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, INLINE, MAX_DIMS, RELEASED, Record, byte_count, check_layout, copy_record,
-    element_count, on_host, row_major, set_ndim, shape_of, strides_of,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record,
+    byte_count, check_layout, copy_record, element_count, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
     KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
 )
 from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
 from lend.protocols cimport array_interface, array_struct, cuda_array_interface, dlpack, sycl_usm
+from lend.views.buffers cimport Buffer, hold_bytes
 from lend.views.checks cimport alive, readable
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
@@ -37,6 +38,60 @@ def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
     view.holder = own_object(owner, &view.record)
     track(view)
     return view
+
+
+def bytes_from_pointer(ptr, nbytes, owner, device, bint readonly):
+    """Bytes that a caller describes in words; see `Buffer.from_pointer`."""
+    cdef Buffer made = Buffer.__new__(Buffer)
+    if not hasattr(nbytes, "__index__"):
+        raise TypeError(f"nbytes is a number of bytes (int), not {type(nbytes).__name__}")
+    nbytes = PyNumber_Index(nbytes)
+    if nbytes < 0:
+        from lend.protocols import refusals
+        raise refusals.bad_pointer(owner, "nbytes", nbytes, "a number of bytes")
+    fill_from_pointer(&made.record, ptr, (nbytes,), "uint8", owner, None, device, readonly)
+    made.holder = own_object(owner, &made.record)
+    return made
+
+
+def typed(Buffer lent, dtype, shape, strides, offset):
+    """Bytes as a typed View; see `Buffer.view`."""
+    from lend.protocols import refusals
+    if not hasattr(offset, "__index__"):
+        raise TypeError(f"offset is a number of bytes (int), not {type(offset).__name__}")
+    offset = PyNumber_Index(offset)
+    cdef View made = blank()
+    cdef Code code
+    cdef Py_ssize_t low, high, here
+    cdef Py_ssize_t room, start
+    cdef Record record
+    cdef Owner owner
+    # a copy of the facts and a hold of our own: reading dtype and shape may run anything, a release too
+    owner = hold_bytes(lent, &record)
+    room = element_count(&record)
+    code_of(dtype, &code)
+    here = code_itemsize(code)
+    if not 0 <= offset <= room:
+        raise refusals.out_of_bounds(lent, offset, offset, room)
+    start = offset
+    if shape is None:
+        if here == 0 or (room - start) % here:
+            raise refusals.not_divisible(lent, room - start, dtype_from_code(code))
+        shape = ((room - start) // here,)
+    fill_from_pointer(&made.record, <size_t> record.data + start if room and not record.flags & HANDLE else 64,
+                      (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype_from_code(code), owner,
+                      strides, "cpu", True)
+    span_of(&made.record, &low, &high)
+    if high > low and (start + low < 0 or start + high > room):
+        raise refusals.out_of_bounds(lent, start + low, start + high, room)
+    made.record.device_type = record.device_type
+    made.record.device_id = record.device_id
+    made.record.data = record.data + start
+    made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
+    check_layout(&made.record)
+    made.holder = owner
+    track(made)
+    return made
 
 
 def dtype_of(View view):
@@ -120,12 +175,6 @@ cdef View field_of(View view, str name):
         step *= <Py_ssize_t> extent
     return with_layout(view, found.offset, (*view.shape, *found.shape), (*view.strides, *reversed(steps)),
                        (<DType> found.dtype).code)
-
-
-def elements(View view):
-    """The parts along the first dimension, one at a time; what a release ends is said at the next."""
-    for i in range(len(view)):
-        yield view[i]
 
 
 def transposed(View view):

@@ -16,6 +16,7 @@ from lend._core.record cimport (
     DEVICE_CPU, EXCLUSIVE, LAYOUT_OK, MAX_DIMS, WANT_ANY, Record, byte_count, check_layout, row_major, set_ndim,
     shape_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport code_itemsize
 from lend.dtypes.dlpack_type cimport code_from_dlpack
 from lend.protocols cimport dlpack
@@ -69,6 +70,7 @@ cdef int to_object(DLManagedTensorVersioned* managed, void** out) noexcept:
 cdef int allocate_like(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                        void (*set_error)(void*, const char*, const char*) noexcept) noexcept with gil:
     """Fresh host memory of the prototype's dtype and shape, 64-byte aligned; reports through the caller's callback."""
+    seldom()
     cdef View view
     cdef MemoryOwner memory
     cdef bytes text

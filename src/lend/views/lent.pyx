@@ -3,6 +3,7 @@ cimport cython
 
 from lend._core.checked cimport atomic_get
 from lend._core.record cimport EXCLUSIVE, READONLY, RELEASED, UNTOLD, byte_count
+from lend._core.seldom cimport seldom
 from lend.views.checks cimport alignment_of, alive
 
 # what files that are loaded later do for an object of ours: name -> (module, attribute), loaded when first asked for
@@ -74,6 +75,7 @@ cdef class Lent:
         self.record.flags = RELEASED
 
     def __init__(self, *args, **options):
+        seldom()
         if type(self) is Lent:
             raise TypeError("what is lent is made by lend.view(x) or lend.buffer(x)")
         name = type(self).__name__
@@ -130,6 +132,7 @@ cdef class Lent:
 
     def to(self, target=None, **options):
         """Hand the memory to a library, class or callable: `lend.to(self, target, ...)`."""
+        seldom()
         alive(&self.record, self)
         return call_hook("to")(self, target, **options)
 
@@ -138,6 +141,7 @@ cdef class Lent:
         return self
 
     def __exit__(self, kind, value, traceback):
+        seldom()
         # what is still exported is released with its exports; that must not hide what went wrong inside
         if kind is None or atomic_get(&self.record.exports) == 0:
             self.release()
@@ -168,6 +172,7 @@ cdef class Lent:
 
     def __reduce_ex__(self, protocol):
         """Pickle by value: with protocol 5 the bytes may go out of band, below it they are copied."""
+        seldom()
         alive(&self.record, self)
         return call_hook("reduce")(self, protocol)
 

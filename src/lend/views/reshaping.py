@@ -1,4 +1,4 @@
-"""Reshape and reinterpret, worked out on shapes and strides alone."""
+"""Reshape, reinterpret and iterate, worked out on shapes and strides alone."""
 
 from operator import index
 
@@ -6,7 +6,7 @@ from lend.errors import UnsupportedLayout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lend.views.view import View
 
@@ -129,3 +129,9 @@ def _came(view: "View") -> str:
     from lend.views import describe
 
     return describe.came(view)
+
+
+def elements(view: "View") -> "Iterator[View]":
+    """The parts along the first dimension, one at a time; what a release ends is said at the next."""
+    for i in range(len(view)):
+        yield view[i]

@@ -277,7 +277,8 @@ cdef class View(Lent):
         alive(&self.record, self)
         if self.record.ndim == 0:
             raise TypeError("iteration over a 0-d View")
-        return derived().elements(self)
+        from lend.views import reshaping
+        return reshaping.elements(self)
 
     @property
     def T(self):
