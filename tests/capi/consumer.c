@@ -29,6 +29,7 @@ static int read_request(PyObject *args, PyObject **object, lend_request *r) {
     if (code != LEND_ANY_TYPE) {
         r->dtype = lend_native(code, bits);
         r->dtype.order = (uint8_t)order;
+        if (bits < 8) r->dtype.itemsize = bits > 0; /* one to a byte */
     }
     r->ndim = ndim;
     r->align = align;

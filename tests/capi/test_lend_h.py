@@ -152,6 +152,16 @@ def test_what_lies_as_requested_is_not_copied(consumer, way):
     assert (copies.count, said["address"]) == (0, BASE.ptr)
 
 
+SMALL = {"int4": (0, 4), "uint2": (1, 2), "float8_e5m2": (12, 8), "float6_e2m3fn": (15, 6), "float4_e2m1fn": (17, 4)}
+
+
+@pytest.mark.parametrize(("name", "asked"), SMALL.items(), ids=SMALL)
+@WAYS
+def test_small_numbers_may_be_asked_for_one_to_a_byte(consumer, way, name, asked):
+    view = lend.view(bytes(2)).reinterpret(name)
+    assert getattr(consumer, way)(view, 0, asked[0], ord("|"), asked[1])["address"] == view.ptr
+
+
 @WAYS
 def test_a_copy_is_made_when_it_is_asked_for(consumer, way):
     with lend.copies() as copies:

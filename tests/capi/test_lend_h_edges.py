@@ -66,7 +66,12 @@ def test_rows_behind_pointers_are_gathered_when_a_copy_is_allowed(consumer, way,
 @pytest.mark.parametrize("borrowing", [False, True], ids=["acquired", "borrowed"])
 @pytest.mark.parametrize(
     ("abi", "size", "told"),
-    [(1 << 16, 64, "struct_size 64"), (1 << 16, 0, "struct_size 0"), (2 << 16, 240, "abi 0x20000"), (0, 240, "abi 0x0")],
+    [
+        (1 << 16, 64, "struct_size 64"),
+        (1 << 16, 0, "struct_size 0"),
+        (2 << 16, 240, "abi 0x20000"),
+        (0, 240, "abi 0x0"),
+    ],
 )
 def test_a_struct_of_another_abi_or_too_small_is_not_written_to(consumer, abi, size, told, borrowing):
     lend.view(b"abcd")
@@ -75,7 +80,7 @@ def test_a_struct_of_another_abi_or_too_small_is_not_written_to(consumer, abi, s
 
 
 @pytest.mark.parametrize("borrowing", [False, True], ids=["acquired", "borrowed"])
-@pytest.mark.parametrize(("abi", "size"), [(1 << 16 | 9, 240), (1 << 16, 256)], ids=["a later minor", "a longer struct"])
+@pytest.mark.parametrize(("abi", "size"), [(1 << 16 | 9, 240), (1 << 16, 256)], ids=["later minor", "longer struct"])
 def test_a_struct_of_a_later_header_is_filled_as_far_as_it_is_known(consumer, abi, size, borrowing):
     assert consumer.of_another_header(b"abcd", abi, size, borrowing) is None
 

@@ -124,6 +124,20 @@ def test_dtype_2_a_plain_format_must_have_the_size_of_the_item():
         lend.view(CountingBuffer(bytes(4), format="B", itemsize=2, poison=False))
 
 
+def test_dtype_2_a_format_that_lies_is_left_for_dlpack_which_tells_the_type():
+    from support.counting import CountingBuffer, CountingDLPack
+
+    class Both(CountingBuffer):
+        def __dlpack__(self, **keywords):
+            return CountingDLPack(bytes(4), (2,), dtype=(4, 16, 1)).__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    view = lend.view(Both(bytes(4), format="B", itemsize=2, poison=False))
+    assert (str(view.dtype), view.shape) == ("bfloat16", (2,))
+
+
 def test_dtype_4_dates_in_records_keep_their_unit():
     array = np.zeros(2, [("when", "M8[25s]")])
     assert lend.view(array)["when"].dtype == lend.DType("datetime64[25s]")

@@ -1,4 +1,4 @@
-"""Pillow: an image lends its bytes by what it offers, and is never iterated."""
+"""Pillow: an image lends its bytes by what it offers, and is never iterated; nothing is narrowed for it (DTYPE-14)."""
 
 import pytest
 
@@ -30,3 +30,25 @@ def test_the_pixels_of_an_image_are_lent_by_an_image():
     [loan] = [loan for loan in lend.loans() if loan.ptr == made.ctypes.data]
     assert loan.producer_type == "PIL.Image.Image"
     assert not made.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", ["f8", "u4", "i8", "u1"])
+@pytest.mark.parametrize("name", ["pillow", "PIL", "PIL.Image"])
+def test_dtype_14_no_target_chooses_a_mode_that_would_narrow(name, dtype):
+    with pytest.raises(ValueError, match=r"names no target; a function of it is one: .*PIL\.Image\.fromarray"):
+        lend.to(np.zeros((2, 3), dtype), name)
+
+
+def test_dtype_14_a_function_of_pillow_sees_the_dtype_as_it_is():
+    seen = []
+    lend.to(np.zeros((2, 3), "f8"), lambda view: seen.append(view.__array_interface__["typestr"]))
+    assert seen == [np.dtype("f8").str]
+
+
+MODES = {"1": "bool", "L": "uint8", "I": "int32", "F": "float32", "I;16": "<uint16", "I;16B": ">uint16"}
+
+
+@pytest.mark.parametrize(("mode", "dtype"), MODES.items(), ids=MODES)
+def test_dtype_14_the_pixels_of_an_image_have_the_dtype_of_its_mode(mode, dtype):
+    view = lend.view(image.new(mode, (3, 2), 1), copy=True)
+    assert (view.shape, view.dtype, view[0, 0].item()) == ((2, 3), lend.DType(dtype), 1)

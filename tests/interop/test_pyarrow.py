@@ -144,6 +144,21 @@ def test_what_a_view_cannot_carry_is_refused(source):
         lend.to(source, "memoryview")
 
 
+@pytest.mark.parametrize("take", [lend.view, lend.buffer, lambda x: lend.to(x, "numpy", copy=False)], ids=str)
+def test_dtype_16_bools_of_arrow_are_refused_as_bit_packed(take):
+    with pytest.raises(LendError, match=r"(?si)bit-packed.*one byte of each"):
+        take(pa.array([True, False, True]))
+
+
+@pytest.mark.parametrize(
+    "source", [pa.array([1, None]), pa.array([True, None]), pa.nulls(3)], ids=["ints", "bools", "null"]
+)
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_dtype_16_nulls_are_refused_whatever_copy_is(source, copy):
+    with pytest.raises(LendError, match="null"):
+        lend.to(source, "numpy", copy=copy)
+
+
 def test_a_buffer_of_pyarrow_is_taken():
     source = pa.py_buffer(b"1234")
     assert lend.to(source, "pyarrow", copy=False).buffers()[1].address == source.address

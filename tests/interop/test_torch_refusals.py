@@ -166,3 +166,33 @@ def test_the_remedy_for_swapped_datetimes_keeps_their_values():
         lend.to(x, "torch")
     remedy = refused.value.remedy.partition(": ")[0]
     assert lend.to(eval(remedy, {"lend": lend, "x": x}), "torch").tolist() == [2, 18262]
+
+
+def test_dtype_18_the_class_of_parameters_is_read_where_it_lies():
+    parameter = torch.nn.Parameter(torch.arange(4.0), requires_grad=False)
+    view = lend.view(parameter)
+    assert (view.ptr, view.tolist()) == (parameter.data_ptr(), [0, 1, 2, 3])
+
+
+def test_dtype_18_a_compiled_function_reads_the_values_that_its_tensor_has():
+    @torch.compile(backend="eager")
+    def compiled(tensor):
+        tensor = tensor + 1
+        return tensor * 2, lend.view(tensor).tolist()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch: what it cannot trace
+        try:
+            doubled, seen = compiled(torch.arange(3.0))
+        except LendError:
+            return  # refused is right, too
+    assert (doubled.tolist(), seen) == ([2, 4, 6], [1, 2, 3])
+
+
+def test_dtype_18_a_tensor_inside_grad_is_refused():
+    def inside(tensor):
+        with pytest.raises(LendError, match="inside a transform of torch"):
+            lend.view(tensor)
+        return tensor.sum()
+
+    assert torch.func.grad(inside)(torch.ones(3)).tolist() == [1, 1, 1]

@@ -81,7 +81,8 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
     cdef uint8_t order = ORDER_BIG if said.order == c">" else 0
     if said.order != c"<" and said.order != c">" and said.order != c"|":
         return False
-    if said.code >= DLPACK_FIRST_MINI and said.code <= DLPACK_LAST_MINI:
+    if (DLPACK_FIRST_MINI <= said.code <= DLPACK_LAST_MINI
+            or (said.bits < 8 and (said.code == LEND_INT or said.code == LEND_UINT))):
         return said.bits and said.itemsize and not said.unit and code_from_dlpack(
             said.code, <uint8_t> said.bits, said.lanes, out, said.bits < 8 and said.itemsize == said.lanes
         ) and code_itemsize(out[0]) == <Py_ssize_t> said.itemsize

@@ -71,9 +71,11 @@ cdef inline bint code_from_dlpack(uint8_t code, uint8_t bits, uint16_t lanes, Co
 
 cdef inline bint code_is_padded(Code code) noexcept nogil:
     """True for a type of less than a byte that stands one to a byte: DLPack says so in a flag."""
+    if code.kind < KIND_MINI:
+        return False
     if code.kind == KIND_MINI:
         return code.bits == 8 and (code.order_unit & UNIT_MASK) > DLPACK_LAST_FLOAT8
-    return (code.kind == KIND_SUBINT or code.kind == KIND_SUBUINT) and code.bits == 8
+    return code.bits == 8
 
 
 cdef inline bint code_to_dlpack(Code code, uint8_t* c, uint8_t* bits, uint16_t* lanes) noexcept nogil:

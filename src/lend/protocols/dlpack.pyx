@@ -25,12 +25,15 @@ from lend._core.owners cimport (
     DLPackOwner, Owner, Protocol, delete_managed, remember_span, settle_tensor, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_WRITABLE, Record, clear_dims,
-    element_count, shape_of, strides_of,
+    C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_BYTES, WANT_WRITABLE, Record,
+    clear_dims, element_count, shape_of, strides_of,
 )
 from lend._core.seldom cimport seldom
+from lend.dtypes.code cimport KIND_MINI
 from lend.dtypes.dlpack_type cimport code_is_padded, code_to_dlpack
-from lend.protocols.dlpack_tensor cimport FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor
+from lend.protocols.dlpack_tensor cimport (
+    FIELD_DTYPE, FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_packed, read_tensor,
+)
 
 cdef:
     const char* UNVERSIONED = "dltensor"
@@ -99,6 +102,7 @@ cdef object take_named(object capsule, object producer, Record* record, int want
     cdef bint versioned
     cdef void* managed
     cdef DLTensor* tensor
+    cdef uint64_t flags
     cdef int wrong
     # two threads must not take one capsule: its check and its renaming are one step
     with cython.critical_section(capsule):
@@ -114,14 +118,17 @@ cdef object take_named(object capsule, object producer, Record* record, int want
         else:
             tensor = &(<DLManagedTensor*> managed).dl_tensor
         record.flags = 0
-        wrong = read_tensor(tensor, record, (<DLManagedTensorVersioned*> managed).flags if versioned else 0)
+        flags = (<DLManagedTensorVersioned*> managed).flags if versioned else 0
+        wrong = read_tensor(tensor, record, flags)
+        if wrong == FIELD_DTYPE and want & WANT_BYTES:
+            wrong = read_packed(tensor, record, flags)
         if wrong:
             refuse_tensor(producer, tensor, wrong)
         if announced is not None and announced != record.device_type:
             clear_dims(record)
             refuse("device_mismatch", producer, (announced, record.device_type))
         if versioned:
-            read_flags((<DLManagedTensorVersioned*> managed).flags, record)
+            read_flags(flags, record)
         elif not want & WANT_WRITABLE:
             record.flags |= READONLY | UNTOLD
         if want & WANT_WRITABLE and record.flags & READONLY:
@@ -143,6 +150,8 @@ cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record
         return drop_and_refuse(managed, producer, FIELD_VERSION)
     record.flags = 0
     wrong = read_tensor(&managed.dl_tensor, record, managed.flags)
+    if wrong == FIELD_DTYPE and want & WANT_BYTES:
+        wrong = read_packed(&managed.dl_tensor, record, managed.flags)
     if wrong:
         return drop_and_refuse(managed, producer, wrong)
     read_flags(managed.flags, record)
@@ -268,7 +277,7 @@ cdef object give(Owner owner, Record* record, object shown, int minor, bint copi
     """A capsule over the record, of version 1.minor or (below 0) unversioned; `shown` is named in a refusal."""
     cdef DLManagedTensorVersioned* managed
     cdef DLManagedTensor* legacy
-    if minor < 1 and code_is_padded(record.dtype):
+    if minor < 1 and record.dtype.kind >= KIND_MINI and code_is_padded(record.dtype):
         refuse("padded_not_sayable", shown)
     if minor >= 0:
         managed = give_managed(owner, record, shown, copied)
@@ -334,9 +343,9 @@ cdef DLManagedTensorVersioned* give_managed(Owner owner, Record* record, object 
     managed = <DLManagedTensorVersioned*> new_struct(sizeof(DLManagedTensorVersioned), record, shown)
     managed.version.major = DLPACK_MAJOR_VERSION
     managed.version.minor = DLPACK_MINOR_VERSION
-    managed.flags = ((DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0)
-                     | (DLPACK_FLAG_IS_COPIED if copied else 0)
-                     | (DLPACK_FLAG_PADDED if code_is_padded(record.dtype) else 0))
+    managed.flags = (DLPACK_FLAG_READ_ONLY if record.flags & READONLY else 0) | (DLPACK_FLAG_IS_COPIED if copied else 0)
+    if record.dtype.kind >= KIND_MINI and code_is_padded(record.dtype):
+        managed.flags |= DLPACK_FLAG_PADDED
     fill_tensor(&managed.dl_tensor, <int64_t*> (managed + 1), owner, record)
     managed.manager_ctx = <void*> owner
     managed.deleter = delete_versioned

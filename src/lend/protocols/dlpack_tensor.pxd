@@ -1,13 +1,13 @@
 """Reading a DLTensor: every field checked before any is believed (DL-I6 to DL-I8), in C alone."""
-from libc.stdint cimport uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
 
 from lend._core.checked cimport mul_overflows
-from lend._core.dlpack cimport DLPACK_FLAG_PADDED, DLTensor
+from lend._core.dlpack cimport DLPACK_FLAG_IS_COPIED, DLPACK_FLAG_PADDED, DLPACK_FLAG_READ_ONLY, DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
     clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport code_itemsize
+from lend.dtypes.code cimport Code, code_itemsize
 from lend.dtypes.dlpack_type cimport code_from_dlpack
 
 cdef extern from "Python.h":
@@ -29,6 +29,9 @@ cdef enum:
     FIELD_VERSION
     FIELD_READ_ONLY
 
+    # a flag of a later version may say how values of less than a byte lie
+    KNOWN_FLAGS = DLPACK_FLAG_READ_ONLY | DLPACK_FLAG_IS_COPIED | DLPACK_FLAG_PADDED
+
 
 cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t flags=0) noexcept nogil:
     """Read and check a DLTensor (DL-I6 to DL-I8); a FIELD_ code, and the record left without dimensions, if wrong."""
@@ -43,7 +46,7 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
     if tensor.ndim > 0 and tensor.shape is NULL:
         return FIELD_SHAPE
     if not code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &record.dtype,
-                            flags & DLPACK_FLAG_PADDED != 0):
+                            flags & DLPACK_FLAG_PADDED != 0) or (tensor.dtype.bits < 8 and flags & ~KNOWN_FLAGS):
         return FIELD_DTYPE
     if (<int> tensor.device.device_type < 1 or <int> tensor.device.device_type > 255
             or (tensor.device.device_id < 0 and <int> tensor.device.device_type != DEVICE_CPU)):
@@ -102,3 +105,39 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
             clear_dims(record)
             return FIELD_BYTE_OFFSET
     return FIELD_NONE
+
+
+cdef inline int read_packed(const DLTensor* tensor, Record* record, uint64_t flags) noexcept nogil:
+    """Read as bytes what packs values of less than a byte without gaps; FIELD_DTYPE if the tensor is none such.
+
+    For what read_tensor refused by its dtype: ndim and shape were checked.
+    """
+    cdef DLTensor filled = tensor[0]
+    cdef Code code
+    cdef Py_ssize_t values = 1
+    cdef int64_t nbytes
+    cdef bint empty = False
+    cdef int i
+    if tensor.dtype.bits >= 8 or flags & ~<uint64_t> KNOWN_FLAGS or not code_from_dlpack(
+            tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &code, True):
+        return FIELD_DTYPE
+    for i in range(tensor.ndim):
+        if tensor.shape[i] < 0:
+            return FIELD_EXTENT
+        empty = empty or tensor.shape[i] == 0
+    for i in range(tensor.ndim - 1, -1, -1):
+        if tensor.strides is not NULL and tensor.shape[i] > 1 and not empty and tensor.strides[i] != values:
+            return FIELD_DTYPE
+        if mul_overflows(values, tensor.shape[i], &values):
+            return FIELD_SIZE
+    if (mul_overflows(values, <Py_ssize_t> tensor.dtype.bits * tensor.dtype.lanes, &values)
+            or values > PY_SSIZE_T_MAX - 7):
+        return FIELD_SIZE
+    nbytes = (values + 7) >> 3
+    filled.dtype.code = 1
+    filled.dtype.bits = 8
+    filled.dtype.lanes = 1
+    filled.ndim = 1
+    filled.shape = &nbytes
+    filled.strides = NULL
+    return read_tensor(&filled, record)

@@ -190,7 +190,18 @@ def bad_tensor(
     )
     tried = f"{protocol.name} -> {field}"
     if field == "dtype":
-        known = _DLPACK_NAMES.get(code)
+        known = _DLPACK_NAMES.get(code) or (f"{'u' * code}int{bits}" if code < 2 and bits in (2, 4) else None)
+        if known is not None and bits < 8:
+            return UnsupportedType.build(
+                f"the DLPack tensor of {name(producer)} packs its {known} several to a byte, and an element of a View "
+                "has whole bytes",
+                came=came,
+                tried=tried,
+                remedy=[
+                    "lend.buffer(x), if it has no gaps: the packed bytes, shared",
+                    "one value to a byte, by the library it is of, with the flag that says so",
+                ],
+            )
         fact = f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}"
         if known is not None:
             fact = (
