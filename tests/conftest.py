@@ -4,6 +4,12 @@ import importlib.metadata
 import sys
 import sysconfig
 
+from hypothesis import settings
+
+# no test fails for the time it took: machines are noisy
+settings.register_profile("lend", deadline=None)
+settings.load_profile("lend")
+
 LIBRARIES = ["numpy", "torch", "jax", "pyarrow", "arro3-core", "apache-tvm-ffi", "ml_dtypes", "pillow"]
 
 
