@@ -9,7 +9,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from lend._core.checked cimport interpreter_gone, raise_pending
+from lend._core.checked cimport holds_gil, interpreter_gone, raise_pending
 from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
@@ -85,7 +85,7 @@ cdef extern from "lend.h" nogil:
         int (*host_access)(const lend_view* view) except -1
 
 cdef extern from "Python.h":
-    void drop "Py_DecRef"(PyObject*)
+    void drop_here "Py_DECREF"(PyObject*) nogil     # by who holds the GIL
     PyObject* PyErr_Occurred()
     bint PyErr_ExceptionMatches(PyObject*)
 
@@ -349,9 +349,11 @@ cdef void release_view(lend_view* view) noexcept nogil:
     free(view.far_dims)
     view.far_dims = NULL
     view.ndim = 0
-    if not interpreter_gone():
+    if holds_gil():
+        drop_here(<PyObject*> view.lease)
+    elif not interpreter_gone():
         with gil:
-            drop(<PyObject*> view.lease)
+            drop_here(<PyObject*> view.lease)
 
 
 cdef int host_access(const lend_view* view) except -1:

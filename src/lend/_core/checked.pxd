@@ -7,6 +7,7 @@ cdef extern from "checked.h" nogil:
     int atomic_add "lend_atomic_add"(int* counter, int n)
     int atomic_get "lend_atomic_get"(int* counter)
     bint interpreter_gone "lend_interpreter_gone"()
+    bint holds_gil "lend_holds_gil"()
     PyObject* buffer_obj "lend_buffer_obj"(Py_buffer* buffer)
     void set_buffer_obj "lend_set_buffer_obj"(Py_buffer* buffer, PyObject* obj)
 

@@ -195,9 +195,7 @@ def alignment(dtype: DType) -> int:
 def in_order(dtype: DType, order: "Any") -> DType:
     """The same record with the bytes of every field in that order."""
     record = record_of(dtype)
-    fields = [
-        (name, field._replace(dtype=field.dtype.newbyteorder(order))) for name, field in record.fields.items()
-    ]
+    fields = [(name, field._replace(dtype=field.dtype.newbyteorder(order))) for name, field in record.fields.items()]
     return make(fields, record.itemsize, record.align)
 
 
