@@ -278,3 +278,24 @@ def test_a_table_is_passed_over_when_a_stream_is_to_be_waited_for(taker):
 
 def test_a_private_copy_of_a_device_is_told(taker):
     assert taker(CountingDLPack(16, (4,), device=(2, 0), flags=IS_COPIED)).exclusive
+
+
+SYNC_UNKNOWN = 64
+ORDERS = {
+    "CUDA's interface, no work": (lambda: shows(version=3, stream=None), False),
+    "CUDA's interface, a stream": (lambda: shows(version=3, stream=2), False),
+    "CUDA's interface without the key": (lambda: shows(version=2), True),
+    "a table": (lambda: CountingExchange(16, (4,), device=(2, 0)), False),
+    "DLPack on CUDA": (lambda: CountingDLPack(16, (4,), device=(2, 0)), False),
+    "DLPack on ROCm": (lambda: CountingDLPack(16, (4,), device=(10, 0)), False),
+    "DLPack on OpenCL": (lambda: CountingDLPack(16, (4,), device=(4, 0)), True),
+    "DLPack on oneAPI": (lambda: CountingDLPack(16, (4,), device=(14, 0)), True),
+    "a bare capsule": (lambda: CountingDLPack(16, (4,), device=(2, 0)).capsule(True), True),
+    "pinned": (lambda: CountingDLPack(16, (4,), device=(3, 0)), False),
+    "the host": (lambda: b"abcd", False),
+}
+
+
+@pytest.mark.parametrize(("make", "unknown"), ORDERS.values(), ids=ORDERS)
+def test_an_order_that_nobody_told_is_not_taken_for_none(taker, make, unknown):
+    assert bool(taker(make()).flags & SYNC_UNKNOWN) is unknown

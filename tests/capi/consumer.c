@@ -20,11 +20,14 @@ static PyObject *describe(const lend_view *v) {
                          v->lease != NULL, "sync", (unsigned long long)(uintptr_t)v->sync);
 }
 
-/* request from (flags, code, order, bits, ndim, align, device_type) */
+/* request from (flags, code, order, bits, ndim, align, device_type, stream) */
 static int read_request(PyObject *args, PyObject **object, lend_request *r) {
     int code = LEND_ANY_TYPE, order = '|', bits = 0, ndim = -1, device = 0;
     unsigned int flags = 0, align = 0;
-    if (!PyArg_ParseTuple(args, "O|IiiiiIi", object, &flags, &code, &order, &bits, &ndim, &align, &device)) return -1;
+    unsigned long long stream = 0;
+    if (!PyArg_ParseTuple(args, "O|IiiiiIiK", object, &flags, &code, &order, &bits, &ndim, &align, &device, &stream))
+        return -1;
+    r->stream = (void *)(uintptr_t)stream;
     r->flags = flags;
     if (code != LEND_ANY_TYPE) {
         r->dtype = lend_native(code, bits);

@@ -21,7 +21,7 @@ from lend.errors import (
     UnsupportedType,
 )
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
-from support.device_producers import ADDRESS, CudaInterface
+from support.device_producers import ADDRESS, CudaInterface, SyclInterface, TorchLike
 
 READONLY, C, F, ALIGNED, EXCLUSIVE = 1, 2, 4, 8, 16
 WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 1, 2, 4, 8, 16, 32
@@ -356,3 +356,38 @@ def test_the_host_may_not_read_memory_of_a_device(consumer):
 def test_a_request_that_this_lend_does_not_know_or_nothing_meets_is_refused(consumer, way, flags):
     with pytest.raises(ValueError, match="unknown to this lend, or ask for both orders"):
         getattr(consumer, way)(BASE, flags)
+
+
+SYNC_UNKNOWN = 64
+
+
+@pytest.mark.parametrize(
+    ("producer", "unknown"),
+    [
+        (CudaInterface(stream=None), False),
+        (CudaInterface(stream=7), False),
+        (TorchLike(), True),
+        (SyclInterface(), True),
+        (CountingDLPack(16, (4,), device=(2, 0)), True),
+        (CountingDLPack(16, (4,), device=(3, 0)), False),
+        (b"abcd", False),
+    ],
+    ids=["no work", "a stream", "an old version", "SYCL", "DLPack", "pinned", "host"],
+)
+@WAYS
+def test_an_order_that_nobody_told_is_not_taken_for_none(consumer, way, producer, unknown):
+    assert bool(getattr(consumer, way)(producer)["flags"] & SYNC_UNKNOWN) is unknown
+
+
+ANY = (0, 255, ord("|"), 0, -1, 0, 0)
+
+
+@WAYS
+def test_memory_of_a_device_is_not_said_to_be_ordered_on_a_stream_that_nothing_was_ordered_on(consumer, way):
+    with pytest.raises(UnsupportedType, match="on a stream is not built yet"):
+        getattr(consumer, way)(CudaInterface(), *ANY, 7)
+
+
+@WAYS
+def test_a_stream_means_nothing_to_memory_of_the_host(consumer, way):
+    assert getattr(consumer, way)(b"abcd", *ANY, 7)["shape"] == (4,)

@@ -16,7 +16,8 @@
  *
  * Memory of devices is described, never touched: look at `device_type` before you look at the memory. `device_id` is -1
  * where the object does not tell it (the CUDA and SYCL interfaces); ask the driver by the address. `sync` is the stream
- * that the producer works on, for you to wait for, or the stream of your request where DLPack ordered the memory on it.
+ * that the producer works on, for you to wait for, or the stream of your request where DLPack ordered the memory on it;
+ * with LEND_SYNC_UNKNOWN nobody said: wait for the device.
  *
  * Sources of the meanings:
  * buffer protocol  https://docs.python.org/3/c-api/buffer.html
@@ -376,7 +377,8 @@ typedef struct lend_take_job {
     int32_t announced; /* device type by __dlpack_device__: -1 not asked, 0 not told, -2 nonsense */
     int32_t announced_id;
     int copy;
-    int rows; /* behind pointers: suboffsets */
+    int rows;    /* behind pointers: suboffsets */
+    int ordered; /* `sync` says all that there is to wait for */
     PyObject *tried; /* what the doors so far said */
     PyObject *first; /* the first refusal */
     PyObject *fact;  /* the sentence of the last one */
@@ -1482,6 +1484,7 @@ static inline int lend_take_by_table(lend_take_job *job) {
             return lend_take_raised(job, "current_work_stream");
         /* CUDA's legacy default stream is also called 1, which NULL could not say */
         job->view->sync = stream == NULL && job->view->device_type == 2 ? (void *)(uintptr_t)1 : stream;
+        job->ordered = 1;
     }
     Py_INCREF(job->object);
     job->lease->object = job->object;
@@ -1546,6 +1549,7 @@ static inline int lend_take_by_dlpack(lend_take_job *job) {
         /* without a stream of the caller's DLPack orders on the legacy default stream, which CUDA calls 1 */
         if (job->view->device_type == 2) job->view->sync = stream == NULL ? (void *)(uintptr_t)1 : stream;
         if (job->view->device_type == 10) job->view->sync = stream;
+        job->ordered = job->view->device_type == 2 || job->view->device_type == 10;
     }
     Py_DECREF(capsule);
     return result;
@@ -1797,6 +1801,7 @@ static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *ki
         return lend_take_refuse(job, "mask", "data and mask apart, or filled with a value",
                                 "it has a mask, which one block of memory does not carry, and which must not be "
                                 "ignored");
+    job->ordered = stream != NULL;
     if (stream != NULL && stream != Py_None) {
         result = lend_take_integer(stream, 0, NULL, &number);
         if (result < 0) return lend_take_raised(job, "stream");
@@ -1900,11 +1905,12 @@ static inline int lend_take(PyObject *object, const lend_request *request, lend_
         free(job.lease->dims);
         memset(job.lease, 0, sizeof(*job.lease));
         *view = blank;
-        job.copy = job.rows = 0;
+        job.copy = job.rows = job.ordered = 0;
         if (result == LEND_TAKE_REFUSED) result = lend_take_note(&job);
         if (result == LEND_TAKE_FINAL) break;
     }
     if (result == LEND_TAKE_OPEN) {
+        if (!job.ordered && !lend_take_on_host(view->device_type)) view->flags |= LEND_SYNC_UNKNOWN;
         view->lease = job.lease;
         view->release = lend_take_give_back;
     } else {
