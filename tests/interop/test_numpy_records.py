@@ -222,3 +222,23 @@ def test_dtype_13_nothing_leaves_as_opaque_bytes_that_had_a_name():
     view = lend.view(record)
     assert view.dtype == lend.DType([("a", "bfloat16"), ("b", "float8_e5m2")])
     assert lend.to(view, "numpy").dtype == record.dtype
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, MemoryError, RecursionError])
+def test_an_interrupt_while_a_record_type_is_read_passes_and_leaves_no_lease(raised):
+    class Interrupted(np.ndarray):
+        armed = False
+
+        @property
+        def dtype(self):
+            if self.armed:
+                raise raised("mine")
+            return super().dtype
+
+    memory = bytearray(24)
+    array = np.frombuffer(memory, [("a", "u1"), ("b", "<i4")], count=4).view(Interrupted)
+    array.armed = True
+    with pytest.raises(raised, match="mine"):
+        lend.view(array)
+    del array
+    memory.append(0)  # refused while anybody still has the memory

@@ -79,6 +79,7 @@ cdef extern from *:
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
     int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
+    void PyErr_SetObject(object kind, object value)
     object PyMemoryView_FromObject(object)
     Py_buffer* PyMemoryView_GET_BUFFER(object)
 
@@ -90,6 +91,7 @@ def buffer_offered(obj):
 
 
 cdef const char* WRONG_FORMAT = "format"
+cdef const char* INTERRUPTED = "interrupted"     # an exception is set that is nobody's refusal
 
 # where the bytes of an empty record are said to lie
 cdef long double[4] NOWHERE
@@ -260,21 +262,27 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
 cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:
     """Read a Py_buffer whose format is more than one letter; NULL, or the name of the field that is wrong."""
     seldom()
-    cdef Py_ssize_t[64] inner
+    cdef Py_ssize_t[MAX_DIMS] inner
     cdef Code code
     cdef int dims = 0
     try:
         from lend.dtypes.dtype import code_word_of
         from lend.dtypes.foreign import of_exporter
         made = of_exporter(obj, None if lease.format is NULL else <bytes> lease.format, lease.itemsize)
-        if made is None:
+        if made is None or len(made[1]) > MAX_DIMS:
             return WRONG_FORMAT
         for extent in made[1]:
             inner[dims] = extent
             dims += 1
         code = code_from_word(code_word_of(made[0]))
+    except (MemoryError, RecursionError) as error:
+        PyErr_SetObject(type(error), error)
+        return INTERRUPTED
     except Exception:  # noqa: BLE001 - of the producer's dtype; the refusal of the format says it in words
         return WRONG_FORMAT
+    except BaseException as error:  # noqa: BLE001 - set again for the caller
+        PyErr_SetObject(type(error), error)
+        return INTERRUPTED
     clear_dims(record)
     return examine_again(lease, record, want, &code, inner, dims)
 
@@ -467,6 +475,13 @@ cdef bint may_be_read(object obj):
 cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint opened, str field) except -1:
     """Say what was wrong with a buffer that was given; it is released first, and the record left empty."""
     seldom()
+    if field == "interrupted":
+        clear_dims(record)
+        try:
+            raise_pending()
+        finally:
+            if opened:
+                PyBuffer_Release(lease)
     cdef Py_ssize_t length = lease.len
     cdef Py_ssize_t itemsize = lease.itemsize
     cdef int ndim = lease.ndim
