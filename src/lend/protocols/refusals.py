@@ -104,7 +104,7 @@ def read_only(obj: "Any", protocol: "Protocol") -> LendError:
     )
 
 
-def overlapping(obj: "Any") -> LendError:
+def overlapping(obj: "Any", protocol: "Protocol | None" = None) -> LendError:
     return ReadOnlyMemory.build(
         f"one element of this {name(obj)} stands at several places (a zero stride); it is lent read-only",
         came=facts(obj),
@@ -113,9 +113,7 @@ def overlapping(obj: "Any") -> LendError:
 
 
 def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: "Any") -> LendError:
-    said = full_name(type(got))
-    if type(got) is tuple and all(type(part) is int for part in got):
-        said = f"tuple {got!r:.60}"
+    said = f"tuple {shown(got)}" if type(got) is tuple else full_name(type(got))
     return MalformedDescriptor.build(
         f"{method} of {name(obj)} answered {said}, not {wanted}",
         came=name(obj),
