@@ -185,7 +185,50 @@ static PyTypeObject Wrapping_Type = {
     .tp_getset = wrapping_facts,
 };
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "by_lend_h", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+/* lend_wrap of any description, right or wrong: dtype is (code, order, unit, bits, lanes, itemsize, multiplier), `far` 0
+ * leaves far_dims NULL, `ndim` may be another than the length of shape. */
+static PyObject *wrap(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"owner", "data", "shape", "strides", "ndim", "dtype", "device", "flags", "byte_offset", "abi",
+                            "struct_size", "far", NULL};
+    lend_view said = LEND_VIEW_INIT;
+    PyObject *owner, *shape = NULL, *strides = NULL;
+    unsigned long long data = 0, offset = 0;
+    int far = 1;
+    Py_ssize_t i, count;
+    int64_t dims[2 * 80] = {0};
+    said.device_type = 1;
+    said.ndim = -1000;
+    said.dtype = lend_native(LEND_FLOAT, 32);
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$KO!O!i(BBBHHII)(ii)IKIIp", names, &owner, &data, &PyTuple_Type,
+                                     &shape, &PyTuple_Type, &strides, &said.ndim, &said.dtype.code, &said.dtype.order,
+                                     &said.dtype.unit, &said.dtype.bits, &said.dtype.lanes, &said.dtype.itemsize,
+                                     &said.dtype.multiplier, &said.device_type, &said.device_id, &said.flags, &offset,
+                                     &said.abi, &said.struct_size, &far))
+        return NULL;
+    said.data = (void *)(uintptr_t)data;
+    said.byte_offset = offset;
+    if (shape == NULL || strides == NULL) return PyErr_Format(PyExc_TypeError, "shape and strides are needed");
+    count = PyTuple_GET_SIZE(shape);
+    for (i = 0; i < 2 * count; i++) {
+        PyObject *number = i < count ? PyTuple_GetItem(shape, i) : PyTuple_GetItem(strides, i - count);
+        int64_t dim = number == NULL ? -1 : PyLong_AsLongLong(number);
+        dims[i] = dim;
+        if (count <= LEND_INLINE_DIMS) said.dims[i < count ? i : LEND_INLINE_DIMS + i - count] = dim;
+    }
+    if (PyErr_Occurred()) return NULL;
+    if (said.ndim == -1000) said.ndim = (int32_t)count;
+    said.far_dims = far ? dims : NULL;
+    return lend_wrap(&said, owner, NULL, NULL);
+}
+
+static PyMethodDef functions[] = {
+    {"wrap", (PyCFunction)(void (*)(void))wrap, METH_VARARGS | METH_KEYWORDS, "lend_wrap of any description"},
+    {NULL},
+};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "by_lend_h", NULL, -1, functions, NULL, NULL, NULL, NULL,
+};
 
 PyMODINIT_FUNC PyInit_by_lend_h(void)
 {

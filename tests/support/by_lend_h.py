@@ -11,3 +11,4 @@ with tempfile.TemporaryDirectory() as _folder:
 
 Acquired = _compiled.Acquired
 Wrapping = _compiled.Wrapping
+wrap = _compiled.wrap
