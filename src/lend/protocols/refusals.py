@@ -189,7 +189,7 @@ def bad_tensor(
     tried = f"{protocol.name} -> {field}"
     if field == "dtype":
         known = _DLPACK_NAMES.get(code) or (f"{'u' * code}int{bits}" if code < 2 and bits in (2, 4) else None)
-        if known is not None and bits < 8:
+        if known is not None and bits < 8 and (code < 2 or known.startswith(f"float{bits}_")):
             return UnsupportedType.build(
                 f"the DLPack tensor of {name(producer)} packs its {known} several to a byte, and an element of a View "
                 "has whole bytes",

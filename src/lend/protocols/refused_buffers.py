@@ -1,7 +1,8 @@
 """The wording of what is wrong with a buffer; `refuse` of buffer.pyx finds every refusal of that protocol here."""
 
 __all__ = [
-    "bad_buffer", "dtype_not_sayable", "no_door", "not_host", "overlapping", "read_only", "request_refused", "rows_not_gathered",
+    "bad_buffer", "dtype_not_sayable", "no_door", "not_host", "overlapping", "read_only", "request_refused",
+    "rows_not_gathered",
 ]  # fmt: skip
 
 from lend.errors import LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType

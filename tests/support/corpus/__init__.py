@@ -1,8 +1,8 @@
 """Descriptors that are wrong in one or two ways, for every protocol that lend reads.
 
-Each protocol has a file with its table: how to make an object of fields, the fields of a right one, what is `Wrong`
-(a change of fields, the class of the refusal, and what its text must say), and what is `Odd` and true all the same. From
-these every single one is made, and every pair that changes different fields.
+Each protocol has its table: how to make an object of fields, the fields of a right one, what is `Wrong` (a change of
+fields, the class of the refusal, and what its text must say), and what is `Odd` and true all the same. From these every
+single one is made, and pairs that change different fields.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ def groups(table, changes):
 
 
 def cases(table, *, every=False):
-    """(name, fields, wrongs, odds) of every case; of more than a few thousand pairs not all, unless `every` is asked."""
+    """(name, fields, wrongs, odds) of every case; of some thousands of pairs not all, unless `every` is asked."""
     thin = 1 if every else 1 + len(table.wrong) ** 2 // (2 * PAIRS)
     yield "nothing wrong", table.good, [], []
     for wrong in table.wrong:

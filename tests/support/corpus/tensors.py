@@ -42,6 +42,11 @@ def dtype(code, bits, lanes):
     return Wrong(f"dtype {code} {bits} {lanes}", {"dtype": (code, bits, lanes)}, UnsupportedType, says)
 
 
+def packed(code, bits, name):
+    says = (f"packs its {name} several to a byte",)
+    return Wrong(f"packed {name}", {"dtype": (code, bits, 1)}, UnsupportedType, says, False)
+
+
 def device(kind, number):
     says = (f"DLPack device (type {kind}, id {number})", "from 1 to 255")
     return Wrong(f"device {kind}:{number}", {"device": (kind, number)}, UnsupportedType, says)
@@ -61,7 +66,9 @@ WRONG = [
     *map(byte_offset, (2**64 - 1, 2**64 - 4, 2**63)),
     dtype(99, 32, 1), dtype(255, 32, 1), dtype(18, 8, 1), dtype(0, 7, 1), dtype(0, 0, 1), dtype(0, 24, 1),
     dtype(0, 255, 1), dtype(1, 1, 1), dtype(6, 1, 1), dtype(6, 16, 1), dtype(2, 8, 1), dtype(2, 128, 1),
-    dtype(4, 32, 1), dtype(5, 16, 1), dtype(2, 32, 0), dtype(0, 0, 0), dtype(10, 4, 1), dtype(17, 8, 1), dtype(3, 8, 1),
+    dtype(4, 32, 1), dtype(5, 16, 1), dtype(2, 32, 0), dtype(0, 0, 0), dtype(10, 4, 1), dtype(17, 8, 1),
+    packed(17, 4, "float4_e2m1fn"), packed(16, 6, "float6_e3m2fn"), packed(0, 4, "int4"), packed(1, 2, "uint2"),
+    dtype(3, 8, 1),
     device(0, 0), device(-1, 0), device(2**31 - 1, 0), device(256, 0), device(2, -1), device(-(2**31), -(2**31)),
 ]  # fmt: skip
 ODD = [
