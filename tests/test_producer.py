@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import lend
-from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory
+from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory
 from support import counting
 
 VALUES = [1.0, 2.0, 3.0, 4.0]
@@ -169,3 +169,13 @@ def test_a_method_that_returns_no_view_is_refused_by_every_protocol(use):
 def test_a_class_without_the_method_says_what_is_missing(use):
     with pytest.raises((NotImplementedError, LendError), match=r"def lend\(self\)"):
         use(Silent())
+
+
+def test_what_the_method_raises_is_quoted_with_the_class():
+    class Fails(lend.Producer):
+        def lend(self):
+            raise ValueError("sold out")
+
+    with pytest.raises(NotLendable, match=r"(?s)lend\(\) of .*Fails raised.*ValueError: sold out") as refused:
+        lend.view(Fails())
+    assert isinstance(refused.value.__cause__, ValueError)

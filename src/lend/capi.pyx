@@ -431,8 +431,10 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     record.data = <char*> said.data + said.byte_offset
     record.flags = ((READONLY if said.flags & LEND_READONLY else 0)
                     | (EXCLUSIVE if said.flags & LEND_EXCLUSIVE else 0))
-    if said.flags & LEND_OPAQUE_HANDLE or said.byte_offset > <uint64_t> 1 << 62:
+    if said.flags & LEND_OPAQUE_HANDLE:
         raise wrong("flags", said.flags, "those of memory that has addresses: a handle is no address")
+    if said.byte_offset > <uint64_t> 1 << 62 or <size_t> record.data < <size_t> said.data:
+        raise wrong("byte_offset", said.byte_offset, f"an offset within the address space from {address}")
     if not set_ndim(record, said.ndim):
         raise MemoryError
     for i in range(said.ndim):

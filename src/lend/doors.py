@@ -65,7 +65,15 @@ def own_view(obj: "Buffer | Producer") -> View:
     """The View of an object of ours that is none."""
     if isinstance(obj, Buffer):
         return obj.view()
-    made: View = obj.lend()
+    try:
+        made: View = obj.lend()
+    except (LendError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        name = full_name(type(obj))
+        raise NotLendable.from_producer(
+            error, f"lend() of {name} raised", door="lend()", came=f"{name}, a lend.Producer"
+        ) from error
     if type(made) is not View:
         raise MalformedDescriptor.build(
             f"lend() of {full_name(type(obj))} returned {full_name(type(made))}, not a lend.View",

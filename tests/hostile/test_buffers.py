@@ -3,7 +3,7 @@
 import pytest
 
 import lend
-from lend.errors import LendError
+from lend.errors import LendError, ReadOnlyMemory
 from support import children
 from support.counting import CountingBuffer
 
@@ -29,6 +29,8 @@ LIES = {
     "strides that overflow": ({"strides": (2**62, 8)}, "stride"),
     "strides that reach too far": ({"strides": (-(2**62), 2**61)}, "stride"),
     "the least stride": ({"strides": (-(2**63), 8)}, "stride"),
+    "strides below address 0": ({"strides": (-(2**60), 8)}, "stride"),
+    "the last address": ({"buf": -8}, "address"),
 }
 TAKES = pytest.mark.parametrize("take", [lend.view, lend.buffer], ids=["view", "buffer"])
 
@@ -74,6 +76,22 @@ def test_an_item_size_of_zero_has_no_bytes():
         assert (view.nbytes, view.tobytes()) == (0, b"")
         del view
     assert exporter.audit() == []
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_nothing_lies_anywhere_whatever_its_strides(shape):
+    exporter = liar({"shape": shape, "strides": (-(2**63), 2**63 - 1), "len": 0})
+    assert (lend.view(exporter).shape, lend.buffer(exporter).nbytes) == (shape, 0)
+
+
+def test_items_of_no_bytes_span_none_wherever_their_strides_lead():
+    exporter = CountingBuffer(48, format="0s", itemsize=0, shape=(2, 3), strides=(2**40, 8))
+    assert (lend.buffer(exporter).nbytes, lend.view(exporter).buffer.nbytes) == (0, 0)
+
+
+def test_elements_that_overlap_are_said_to_when_they_may_not_be_written_to():
+    with pytest.raises(ReadOnlyMemory, match="CountingBuffer object stands at several places"):
+        lend.view(CountingBuffer(8, shape=(4,), strides=(0,)), writable=True)
 
 
 def test_a_buffer_that_was_refused_may_be_lent_by_another_door():

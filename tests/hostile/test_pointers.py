@@ -96,3 +96,9 @@ def test_an_object_that_has_every_attribute_is_refused(take):
 def test_a_class_is_not_mistaken_for_its_instance(take):
     with pytest.raises(LendError):
         take(Span)
+
+
+@pytest.mark.parametrize("strides", [(2**62, 4), (2**70, 4)], ids=str)
+def test_strides_that_lead_too_far_are_named(strides):
+    with pytest.raises(LendError, match=r"strides is \("):
+        lend.View.from_pointer(4096, (2, 3), "float32", owner=DATA, strides=strides)

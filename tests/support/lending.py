@@ -5,11 +5,12 @@ that another one keeps alive: a View, a memoryview, a capsule, a tensor. `pins` 
 what can be reached from the things in hand is alive, nothing else is.
 """
 
+import functools
 import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-ITEMSIZES = {"uint8": 1, "int16": 2, "int32": 4, "float64": 8}
+ITEMSIZES = {"uint8": 1, "int16": 2, "int32": 4, "float64": 8, "float32": 4, "record": 3}
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,16 @@ class Layout:
             count *= extent
         return count
 
-    @property
+    @functools.cached_property
     def is_row_major(self):
         return self.size == 0 or self._steps() == [(n, s) for n, s in _row_major(self.shape, self.itemsize) if n > 1]
 
     @property
     def is_sayable_by_dlpack(self):
-        """DLPack counts strides in elements, and lend sends no negative ones."""
+        """DLPack counts strides in elements, and lend sends no negative ones; it has no records."""
+        return self.dtype != "record" and self._lies_for_dlpack()
+
+    def _lies_for_dlpack(self):
         return self.is_row_major or all(step >= 0 and step % self.itemsize == 0 for _, step in self._steps())
 
     def _steps(self):
@@ -91,6 +95,17 @@ class Layout:
             return None
         return Layout(self.offset, (*self.shape[:-1], nbytes // itemsize), (*self.strides[:-1], itemsize), dtype)
 
+    def travelled(self):
+        """The layout after a pickle: this very one if the elements leave no gap, else a compact one."""
+        offsets = set(self.offsets())
+        if not offsets or sorted(offsets) == list(range(min(offsets), max(offsets) + 1, self.itemsize)):
+            return self
+        return row_major(self.shape, self.dtype)
+
+    def field(self, offset, dtype):
+        """One field of the records."""
+        return Layout(self.offset + offset, self.shape, self.strides, dtype)
+
     def span(self):
         """The bytes from the lowest to the highest."""
         offsets = self.offsets()
@@ -117,6 +132,11 @@ class Block:
 
     data: bytearray
     address: int | None = None
+    writes: int = 0
+
+    def write(self, at, data):
+        self.data[at : at + len(data)] = data
+        self.writes += 1
 
 
 @dataclass(eq=False)
@@ -143,10 +163,14 @@ class Thing:
     counted: bool = False  # as one open export of the lease
     told: bool = False  # its address left by an array interface
     released: bool = False
+    _read: tuple = (-1, b"")
 
     def bytes(self):
-        """What must be read."""
-        return self.layout.read(self.lease.block.data)
+        """What must be read; worked out anew when somebody has written."""
+        block = self.lease.block
+        if self._read[0] != block.writes:
+            self._read = block.writes, self.layout.read(block.data)
+        return self._read[1]
 
 
 def reachable(things):

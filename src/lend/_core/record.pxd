@@ -165,6 +165,7 @@ cdef inline int check_layout(Record* record) noexcept nogil:
     cdef Py_ssize_t reach
     cdef bint empty = False
     cdef bint overlap = False
+    cdef bint wide = False
     cdef int flags = C_CONTIGUOUS | F_CONTIGUOUS
     cdef int i
     if record.ndim == 1 and strides[0] == total and 0 <= shape[0] <= 0x7FFFFFFF:
@@ -184,16 +185,15 @@ cdef inline int check_layout(Record* record) noexcept nogil:
             # items of no bytes are counted all the same
             if mul_overflows(total, shape[i], &total) or mul_overflows(elements, shape[i], &elements):
                 return LAYOUT_TOO_LARGE
-            if mul_overflows(shape[i] - 1, strides[i], &reach):
-                return LAYOUT_TOO_WIDE
-            if add_overflows(low if reach < 0 else high, reach, &low if reach < 0 else &high):
-                return LAYOUT_TOO_WIDE
+            if (mul_overflows(shape[i] - 1, strides[i], &reach)
+                    or add_overflows(low if reach < 0 else high, reach, &low if reach < 0 else &high)):
+                wide = True  # unless nothing is there to be reached
     if empty:
         # no element lies anywhere: the natural strides, so that no consumer stumbles over those that were said
         row_major(record)
         record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
         return LAYOUT_OK
-    if low < -FARTHEST or high > FARTHEST:
+    if wide or low < -FARTHEST or high > FARTHEST:
         return LAYOUT_TOO_WIDE
     if record.ndim > 1 and total != record.itemsize:
         for i in range(record.ndim):
@@ -217,6 +217,8 @@ cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high
     cdef int i
     low[0] = 0
     high[0] = record.itemsize
+    if record.itemsize == 0:
+        return  # items of no bytes touch none, wherever their strides lead
     for i in range(record.ndim):
         if shape[i] == 0:
             low[0] = 0

@@ -351,7 +351,7 @@ cdef int set_access(object obj, Protocol protocol, Record* record, bint readonly
     if readonly:
         record.flags |= READONLY
     if want & WANT_WRITABLE and record.flags & READONLY:
-        return refuse("read_only", obj, protocol)
+        return refuse("read_only" if readonly else "overlapping", obj, protocol)
     return 0
 
 

@@ -58,6 +58,7 @@ from lend._core.record cimport (
     row_major,
     set_ndim,
     shape_of,
+    span_of,
     strides_of,
 )
 from lend._core.seldom cimport seldom
@@ -254,9 +255,19 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
         return "len"
     if want & WANT_WRITABLE and record.flags & READONLY:
         return "readonly"
-    if lease.buf is NULL and lease.len:
+    if (lease.buf is NULL and lease.len) or <size_t> lease.buf + <size_t> lease.len < <size_t> lease.buf:
         return "buf"
+    if not record.flags & C_CONTIGUOUS and leaves_addresses(record):
+        return "strides"
     return NULL
+
+
+cdef bint leaves_addresses(const Record* record) noexcept nogil:
+    """True when the lowest or the highest byte cannot be an address."""
+    cdef size_t address = <size_t> record.data
+    cdef Py_ssize_t low, high
+    span_of(record, &low, &high)
+    return (low < 0 and address < <size_t> -low) or address + <size_t> high < address
 
 
 cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:
@@ -488,6 +499,7 @@ cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint o
     cdef int i
     cdef object format = None
     cdef object shape = ()
+    cdef bint said_readonly = lease.readonly
     if lease.format is not NULL:
         format = lease.format.decode("utf-8", "replace")
     if 0 <= ndim <= MAX_DIMS and lease.shape is not NULL:
@@ -498,5 +510,5 @@ cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint o
     if field == "memory":
         raise MemoryError
     if field == "readonly":
-        return refuse("read_only", obj)
+        return refuse("read_only" if said_readonly else "overlapping", obj)
     return refuse("bad_buffer", obj, (field, format, itemsize, ndim, shape, length))

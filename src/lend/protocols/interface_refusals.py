@@ -2,7 +2,17 @@
 
 from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
-from lend.protocols.refusals import DESCRIBE, _the, bad_answer, name, no_door, producer_failed, read_only, shown
+from lend.protocols.refusals import (
+    DESCRIBE,
+    _the,
+    bad_answer,
+    name,
+    no_door,
+    overlapping,
+    producer_failed,
+    read_only,
+    shown,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +21,7 @@ if TYPE_CHECKING:
     from lend._core.owners import Protocol
 
 # what the protocols of this page share with all others, for those who look the words up here
-__all__ = ["bad_answer", "no_door", "producer_failed", "read_only"]
+__all__ = ["bad_answer", "no_door", "overlapping", "producer_failed", "read_only"]
 
 
 def bad_interface(obj: "Any", protocol: "Protocol", field: str, got: "Any", wanted: str) -> LendError:

@@ -104,7 +104,7 @@ def read_only(obj: "Any", protocol: "Protocol") -> LendError:
     )
 
 
-def overlapping(obj: "Any") -> LendError:
+def overlapping(obj: "Any", protocol: "Protocol | None" = None) -> LendError:
     return ReadOnlyMemory.build(
         f"one element of this {name(obj)} stands at several places (a zero stride); it is lent read-only",
         came=facts(obj),
@@ -113,9 +113,7 @@ def overlapping(obj: "Any") -> LendError:
 
 
 def bad_answer(obj: "Any", protocol: "Protocol", method: str, wanted: str, got: "Any") -> LendError:
-    said = full_name(type(got))
-    if type(got) is tuple and all(type(part) is int for part in got):
-        said = f"tuple {got!r:.60}"
+    said = f"tuple {shown(got)}" if type(got) is tuple else full_name(type(got))
     return MalformedDescriptor.build(
         f"{method} of {name(obj)} answered {said}, not {wanted}",
         came=name(obj),
@@ -191,7 +189,7 @@ def bad_tensor(
     tried = f"{protocol.name} -> {field}"
     if field == "dtype":
         known = _DLPACK_NAMES.get(code) or (f"{'u' * code}int{bits}" if code < 2 and bits in (2, 4) else None)
-        if known is not None and bits < 8:
+        if known is not None and bits < 8 and (code < 2 or known.startswith(f"float{bits}_")):
             return UnsupportedType.build(
                 f"the DLPack tensor of {name(producer)} packs its {known} several to a byte, and an element of a View "
                 "has whole bytes",

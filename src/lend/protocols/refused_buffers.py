@@ -1,7 +1,8 @@
 """The wording of what is wrong with a buffer; `refuse` of buffer.pyx finds every refusal of that protocol here."""
 
 __all__ = [
-    "bad_buffer", "dtype_not_sayable", "no_door", "not_host", "read_only", "request_refused", "rows_not_gathered",
+    "bad_buffer", "dtype_not_sayable", "no_door", "not_host", "overlapping", "read_only", "request_refused",
+    "rows_not_gathered",
 ]  # fmt: skip
 
 from lend.errors import LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType
@@ -11,6 +12,7 @@ from lend.protocols.refusals import (
     name,
     no_door,
     not_host,
+    overlapping,
     read_only,
     request_refused,
     shown,
@@ -69,7 +71,7 @@ def bad_buffer(
         "layout": f"shape {shape} has a negative extent, or its size does not fit the address space",
         "strides": f"the strides of shape {shape} reach further than an address can (bounds)",
         "len": f"len is {length}, and the shape {shape} of {itemsize}-byte items needs {_product(shape) * itemsize}",
-        "buf": f"the address is 0 and len is {length}",
+        "buf": f"the address is 0, or too high for a len of {length}",
     }[field]
     return MalformedDescriptor.build(
         f"the buffer of {name(obj)} contradicts itself: {says}",

@@ -3,8 +3,8 @@ from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uintptr_t
 
 from lend._core.record cimport (
-    DEVICE_CPU, LAYOUT_OK, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count, has_addresses, row_major,
-    set_ndim, shape_of, span_of, strides_of,
+    DEVICE_CPU, LAYOUT_OK, LAYOUT_TOO_WIDE, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count,
+    has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport code_has_objects, code_itemsize
 from lend.dtypes.dtype cimport code_of
@@ -17,7 +17,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     from lend.protocols import refusals
     cdef Py_ssize_t low, high
     cdef uintptr_t address
-    cdef int i
+    cdef int i, layout
     if owner is None:
         raise TypeError("from_pointer needs the object that keeps the memory alive: owner=None is nobody")
     if not hasattr(ptr, "__index__"):
@@ -33,7 +33,8 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         raise interface_refusals.no_such_device(owner, None, where.type)
     code_of(dtype, &record.dtype)
     if code_has_objects(record.dtype):
-        raise refusals.bad_pointer(owner, "dtype", dtype, "one without pointers to objects: bytes never become any")
+        raise refusals.bad_pointer(
+            owner, "dtype", str(dtype), "one without pointers to objects: bytes never become any")
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = where.type
     record.device_id = where.id if where.type != DEVICE_CPU else 0
@@ -50,13 +51,19 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     try:
         for i in range(len(shape)):
             shape_of(record)[i] = shape[i]
-            if strides is not None:
-                strides_of(record)[i] = strides[i]
     except OverflowError:
-        raise refusals.bad_pointer(owner, "shape", shape, "extents and strides of 64 bits") from None
+        raise refusals.bad_pointer(owner, "shape", shape, "extents of 64 bits") from None
+    try:
+        for i in range(len(shape) if strides is not None else 0):
+            strides_of(record)[i] = strides[i]
+    except OverflowError:
+        raise refusals.bad_pointer(owner, "strides", strides, "steps of 64 bits") from None
     if strides is None:
         row_major(record)
-    if check_layout(record) != LAYOUT_OK:
+    layout = check_layout(record)
+    if layout == LAYOUT_TOO_WIDE:
+        raise refusals.bad_pointer(owner, "strides", strides, f"steps within reach, with shape {shape} (bounds)")
+    if layout != LAYOUT_OK:
         raise refusals.bad_pointer(owner, "shape", shape, "extents that are not negative and fit the address space")
     if element_count(record) and record.itemsize:
         span_of(record, &low, &high)
