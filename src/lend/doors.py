@@ -65,7 +65,17 @@ def own_view(obj: "Buffer | Producer") -> View:
     """The View of an object of ours that is none."""
     if isinstance(obj, Buffer):
         return obj.view()
-    made: View = obj.lend()
+    try:
+        made: View = obj.lend()
+    except (LendError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # a method of the subclass: what it raises becomes ours, with it as the cause
+        raise NotLendable.from_producer(
+            error,
+            f"lend() of {full_name(type(obj))} raised",
+            door="lend()",
+            came=f"{full_name(type(obj))}, a lend.Producer",
+        ) from error
     if type(made) is not View:
         raise MalformedDescriptor.build(
             f"lend() of {full_name(type(obj))} returned {full_name(type(made))}, not a lend.View",
