@@ -140,6 +140,7 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'h': said.flags |= LEND_OPAQUE_HANDLE; break;
         case 'a': said.abi = 7 << 16; break;
         case 's': said.struct_size = 8; break;
+        case 'F': said.flags = LEND_F_CONTIGUOUS; break;
         }
     }
     return lend_wrap(&said, owner == Py_None ? NULL : owner, callback ? count_release : NULL, &released);

@@ -146,7 +146,8 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
+                            records, opaque) by itemsize, of which 0 is any. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two; 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
