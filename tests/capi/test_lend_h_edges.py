@@ -1,12 +1,14 @@
 """lend.h where a short way could go wrong: handles, one-shot capsules, small structs, interrupts, many dimensions."""
 
+import pathlib
 import sys
 
 import pytest
 
 import lend
 from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor, UnsupportedType
-from support.counting import CountingDLPack, CountingExchange
+from support import children
+from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 
 HERE = "<" if sys.byteorder == "little" else ">"
 THERE = "><"[HERE == ">"]
@@ -173,3 +175,37 @@ def test_a_description_that_is_column_major_needs_no_strides(consumer):
     view = consumer.wrapped(None, True, "F")
     assert (view.strides, view.f_contiguous) == ((2, 6), True)
     assert view.tolist() == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CountingBuffer(bytes(16)),
+        lambda: CountingDLPack(bytes(16), (4,)),
+        lambda: CountingExchange(bytes(16), (4,)),
+    ],
+    ids=["buffer", "capsule", "table"],
+)
+def test_an_exception_on_its_way_passes_a_release(consumer, make):
+    producer = make()
+    consumer.keep(producer)
+    with pytest.raises(ZeroDivisionError, match="on its way"):
+        consumer.drop_and_fail()
+    assert producer.audit() == []
+
+
+@pytest.mark.parametrize("source", ["bytearray(4)", "lend.view(bytes(4))", "CountingDLPack(bytes(16), (4,))"])
+def test_a_release_after_the_end_of_the_interpreter_does_nothing(consumer, source):
+    out = children.run_clean(
+        f"""
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import consumer, lend
+        from support.counting import CountingDLPack
+        consumer.keep({source})
+        consumer.drop_at_the_end()
+        print("kept")
+        """,
+        args=(pathlib.Path(consumer.__file__).parent,),
+    )
+    assert out == "kept\n"
