@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import lend
-from lend.errors import LeaseLost, NotHostAccessible
+from lend.errors import LeaseLost, MalformedDescriptor, NotHostAccessible
 from support.counting import CountingBuffer
 
 FLOATS = array.array("f", range(24))
@@ -133,6 +133,21 @@ def test_a_buffer_that_is_too_short_is_refused():
     text = pickle.dumps(BASE, 5, buffer_callback=[].append)
     with pytest.raises(lend.LendError, match="bounds"):
         pickle.loads(text, buffers=[bytes(8)])
+
+
+def test_a_buffer_that_is_too_long_is_refused():
+    text = pickle.dumps(BASE, 5, buffer_callback=[].append)
+    with pytest.raises(MalformedDescriptor, match="are 96, and 104 were received"):
+        pickle.loads(text, buffers=[bytes(104)])
+
+
+@pytest.mark.parametrize("sent", [BASE, lend.buffer(FLOATS)], ids=["view", "buffer"])
+@pytest.mark.parametrize("step", [2, -1])
+def test_received_memory_that_has_gaps_or_runs_backwards_is_refused(sent, step):
+    text = pickle.dumps(sent, 5, buffer_callback=[].append)
+    received = memoryview(bytearray(96 * abs(step)))[::step]
+    with pytest.raises(MalformedDescriptor, match="with gaps, or backwards"):
+        pickle.loads(text, buffers=[received])
 
 
 def test_memory_of_a_device_is_not_staged_in_silence():

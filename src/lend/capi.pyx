@@ -9,7 +9,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from lend._core.checked cimport holds_gil, interpreter_gone, raise_pending
+from lend._core.checked cimport holds_gil, interpreter_gone, mul_overflows, raise_pending
 from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
@@ -33,6 +33,7 @@ from lend.requirements import check_stream
 cdef extern from "lend.h" nogil:
     const int LEND_ABI_MAJOR
     const int LEND_ABI_MINOR
+    const int LEND_RECORD
     const uint32_t LEND_READONLY
     const uint32_t LEND_C_CONTIGUOUS
     const uint32_t LEND_F_CONTIGUOUS
@@ -203,25 +204,41 @@ cdef inline int wanted(const lend_request* request) except -1:
         raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
     if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
         raise ValueError(f"lend_request.flags {request.flags:#x} are unknown to this lend, or ask for both orders")
+    if request.device_type < 0 or request.ndim < -1:
+        raise ValueError(
+            f"lend_request asks for device_type {request.device_type} and ndim {request.ndim}: 0 and -1 are any")
     # what may be copied need not be writable as it lies
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
     return WANT_ANY
 
 
+cdef inline bint same_type(const lend_dtype* asked, Code came) noexcept nogil:
+    cdef Code code
+    if asked.bits == 0:
+        return same_size(asked, came)
+    return code_from_c(asked, &code) and code_word(code) == code_word(came)
+
+
+cdef bint same_size(const lend_dtype* asked, Code came) noexcept nogil:
+    """Whether these are bytes, text, a record or opaque as asked for, of that itemsize or, where that is 0, of any."""
+    cdef lend_dtype told
+    code_to_c(came, &told)
+    return (told.code == asked.code and told.bits == 0 and told.order == asked.order
+            and (asked.itemsize == 0 or told.itemsize == asked.itemsize))
+
+
 cdef inline bint meets(const Record* record, const lend_request* request) noexcept nogil:
     """Whether memory lies as requested."""
-    cdef Code code
     if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and record.flags & READONLY):
         return False
-    if request.ndim >= 0 and request.ndim != record.ndim:
+    if request.ndim != record.ndim and request.ndim != -1:
         return False
     if request.flags & LEND_C_ORDER and not record.flags & C_CONTIGUOUS:
         return False
     if request.flags & LEND_F_ORDER and not record.flags & F_CONTIGUOUS:
         return False
-    if request.dtype.code != LEND_ANY_TYPE and (
-            not code_from_c(&request.dtype, &code) or code_word(code) != code_word(record.dtype)):
+    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, record.dtype):
         return False
     if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
         return False
@@ -248,7 +265,8 @@ cdef View by_request(object obj, const lend_request* request):
         options["order"] = "C" if request.flags & LEND_C_ORDER else "F"
     if request.align > 1:
         options["align"] = request.align
-    if request.dtype.code != LEND_ANY_TYPE:
+    by_size = request.dtype.bits == 0 and (request.dtype.itemsize == 0 or request.dtype.code == LEND_RECORD)
+    if request.dtype.code != LEND_ANY_TYPE and not by_size:
         if not code_from_c(&request.dtype, &code):
             raise ValueError(
                 f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
@@ -259,6 +277,8 @@ cdef View by_request(object obj, const lend_request* request):
     if request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         options["copy"] = True
     made = front.view(obj, **options)
+    if by_size and request.dtype.code != LEND_ANY_TYPE and not same_size(&request.dtype, made.record.dtype):
+        raise other_type(made, &request.dtype)
     if request.flags & LEND_NEED_ALIGNED and not is_aligned(&made.record):
         raise unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
@@ -266,6 +286,18 @@ cdef View by_request(object obj, const lend_request* request):
     if request.stream is not NULL and not on_host(&made.record):
         check_stream(made, <size_t> request.stream)
     return made
+
+
+cdef object other_type(View view, const lend_dtype* asked):
+    seldom()
+    from lend.errors import UnsupportedType
+    size = f"of {asked.itemsize} bytes" if asked.itemsize else "of any size"
+    return UnsupportedType.build(
+        f"a dtype of code {asked.code}, order {chr(asked.order)!r} and {size} was required; this memory holds "
+        f"{view.dtype}, and lend does not convert values",
+        came=refusals.facts(view),
+        remedy="another array, or LEND_ANY_TYPE in the request",
+    )
 
 
 cdef object unaligned(View view):
@@ -442,6 +474,8 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
         strides_of(record)[i] = strides[i]
     if said.flags & LEND_C_CONTIGUOUS:
         row_major(record)
+    elif said.flags & LEND_F_CONTIGUOUS:
+        column_major(record)
     if check_layout(record) != LAYOUT_OK:
         extents = tuple([shape[i] for i in range(said.ndim)])
         clear_dims(record)
@@ -455,6 +489,16 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     return 0
 
 
+cdef void column_major(Record* record) noexcept nogil:
+    """Fill the strides of an F-contiguous array; overflow is check_layout's to find."""
+    cdef Py_ssize_t step = record.itemsize
+    cdef int i
+    for i in range(record.ndim):
+        strides_of(record)[i] = step
+        if shape_of(record)[i] > 1 and mul_overflows(step, shape_of(record)[i], &step):
+            step = 0
+
+
 cdef object wrong(str field, got, str expected):
     seldom()
     from lend.errors import MalformedDescriptor
@@ -462,7 +506,7 @@ cdef object wrong(str field, got, str expected):
         f"{field} of the lend_view is {got!r}, not {expected}",
         came="a description in C, by lend_wrap",
         remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim and dims; "
-               "LEND_C_CONTIGUOUS fills in the strides",
+               "LEND_C_CONTIGUOUS or LEND_F_CONTIGUOUS fills in the strides",
     )
 
 

@@ -69,10 +69,12 @@ def own_view(obj: "Buffer | Producer") -> View:
         made: View = obj.lend()
     except (LendError, MemoryError, RecursionError):
         raise
-    except Exception as error:
-        name = full_name(type(obj))
+    except Exception as error:  # a method of the subclass: what it raises becomes ours, with it as the cause
         raise NotLendable.from_producer(
-            error, f"lend() of {name} raised", door="lend()", came=f"{name}, a lend.Producer"
+            error,
+            f"lend() of {full_name(type(obj))} raised",
+            door="lend()",
+            came=f"{full_name(type(obj))}, a lend.Producer",
         ) from error
     if type(made) is not View:
         raise MalformedDescriptor.build(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Layout = tuple[tuple[int, ...], tuple[int, ...], int]
 
+_REMEDY = "give pickle.loads the buffers in the order in which pickle.dumps gave them"
+
 
 def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
     """What `__reduce_ex__` answers: how to make it again, and of what.
@@ -67,7 +69,15 @@ def _fills_its_block(view: View) -> bool:
 def _view(block: "Any", dtype: DType, layout: "Layout", readonly: bool) -> View:
     """Make a View of bytes that were received, whatever holds them and however they are aligned."""
     shape, strides, offset = layout
-    made: View = _received(block, readonly).view(dtype, shape, strides, offset)
+    received = _received(block, readonly)
+    made: View = received.view(dtype, shape, strides, offset)
+    spanned = made.buffer.nbytes
+    if received.nbytes != spanned:
+        raise MalformedDescriptor.build(
+            f"the bytes of a pickled View are {spanned}, and {received.nbytes} were received",
+            came=describe.came(received),
+            remedy=_REMEDY,
+        )
     return made
 
 
@@ -80,9 +90,17 @@ def _received(block: "Any", readonly: bool) -> Buffer:
     """The bytes; read-only if they were so where they came from, or are here."""
     try:
         made = front.buffer(block)
+        with memoryview(block) as shown:
+            gaps = not shown.contiguous
     except TypeError as error:
         raise MalformedDescriptor.build(
-            f"the bytes of a pickled View came as {type(block).__name__}, which is no buffer",
-            remedy="give pickle.loads the buffers in the order in which pickle.dumps gave them",
+            f"the bytes of a pickled View came as {type(block).__name__}, which is no buffer", remedy=_REMEDY
         ) from error
+    if gaps:
+        # a Buffer would show what lies between them
+        raise MalformedDescriptor.build(
+            f"the bytes of a pickled View came as {type(block).__name__} with gaps, or backwards",
+            came=describe.came(made),
+            remedy="give pickle.loads contiguous buffers, such as bytes(x)",
+        )
     return front.buffer(made, writable=False) if readonly else made

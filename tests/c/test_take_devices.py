@@ -93,6 +93,22 @@ def test_a_number_that_is_announced_is_told(taker):
     assert taker(source, device_type=13, device_id=3).device == (13, 3)
 
 
+@pytest.mark.parametrize("device", [1, 4, 8, 9, 12, 14, 99])
+def test_a_device_that_cannot_have_a_cuda_interface_contradicts_it(taker, device):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: (device, 0)
+    with pytest.raises(BufferError, match=f"has a {CUDA}, and announces device type {device}"):
+        taker(source)
+
+
+@pytest.mark.parametrize("device", [1, 2, 13, 10, 8])
+def test_a_device_that_cannot_have_a_sycl_interface_contradicts_it(taker, device):
+    source = shows(SYCL, version=1)
+    type(source).__dlpack_device__ = lambda self: (device, 0)
+    with pytest.raises(BufferError, match=f"has a {SYCL}, and announces device type {device}"):
+        taker(source)
+
+
 def test_an_interface_on_the_instance_is_found(taker):
     assert taker(Only(shows(), CUDA)).device == (2, -1)
 

@@ -106,6 +106,19 @@ static PyObject *drop(PyObject *module, PyObject *elsewhere) {
     Py_RETURN_NONE;
 }
 
+static PyObject *drop_and_fail(PyObject *module, PyObject *none) {
+    PyErr_SetString(PyExc_ZeroDivisionError, "on its way");
+    lend_release(&kept);
+    return NULL;
+}
+
+static void drop_late(void) { lend_release(&kept); }
+
+static PyObject *drop_at_the_end(PyObject *module, PyObject *none) {
+    if (Py_AtExit(drop_late) < 0) return PyErr_Format(PyExc_RuntimeError, "no room");
+    Py_RETURN_NONE;
+}
+
 /* producer side: a table of 3 x 4 int16, or something wrong */
 static int16_t table[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 static int released = 0;
@@ -140,6 +153,7 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'h': said.flags |= LEND_OPAQUE_HANDLE; break;
         case 'a': said.abi = 7 << 16; break;
         case 's': said.struct_size = 8; break;
+        case 'F': said.flags = LEND_F_CONTIGUOUS; break;
         }
     }
     return lend_wrap(&said, owner == Py_None ? NULL : owner, callback ? count_release : NULL, &released);
@@ -194,6 +208,8 @@ static PyMethodDef methods[] = {{"of_another_header", of_another_header, METH_VA
                                 {"bytes_of", bytes_of, METH_O, NULL},
                                 {"keep", keep, METH_O, NULL},
                                 {"drop", drop, METH_O, NULL},
+                                {"drop_and_fail", drop_and_fail, METH_NOARGS, NULL},
+                                {"drop_at_the_end", drop_at_the_end, METH_NOARGS, NULL},
                                 {"wrapped", wrapped, METH_VARARGS, NULL},
                                 {"releases", releases, METH_NOARGS, NULL},
                                 {"accessible", accessible, METH_O, NULL},

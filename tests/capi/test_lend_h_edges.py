@@ -1,12 +1,14 @@
 """lend.h where a short way could go wrong: handles, one-shot capsules, small structs, interrupts, many dimensions."""
 
+import pathlib
 import sys
 
 import pytest
 
 import lend
-from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor
-from support.counting import CountingDLPack, CountingExchange
+from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor, UnsupportedType
+from support import children
+from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 
 HERE = "<" if sys.byteorder == "little" else ">"
 THERE = "><"[HERE == ">"]
@@ -144,3 +146,66 @@ def test_memory_that_moved_away_is_not_pickled():
     memory.resize(10, refcheck=False)
     with pytest.raises(LeaseLost):
         pickle.dumps(view, 5)
+
+
+@WAYS
+@pytest.mark.parametrize("asked", [{"ndim": -2}, {"device_type": -1}], ids=str)
+def test_a_request_for_a_negative_number_is_refused(consumer, way, asked):
+    ndim, device_type = asked.get("ndim", -1), asked.get("device_type", 0)
+    with pytest.raises(ValueError, match="0 and -1 are any"):
+        getattr(consumer, way)(b"abcd", 0, 255, ord("|"), 0, ndim, 0, device_type)
+
+
+SIZED = {"opaque[7]": (128, "|"), "bytes[7]": (131, "|"), "text[3]": (132, None)}
+
+
+@WAYS
+@pytest.mark.parametrize("said", [*SIZED, "record"])
+def test_what_is_measured_in_bytes_may_be_asked_for_in_any_size(consumer, way, said):
+    dtype = lend.DType([("a", "int32"), ("b", "int8")] if said == "record" else said)
+    code, order = SIZED.get(said, (133, "|"))
+    view = lend.view(bytes(2 * dtype.itemsize)).reinterpret(dtype)
+    asked = (0, code, ord(order or HERE), 0)
+    assert getattr(consumer, way)(view, *asked)["address"] == view.ptr
+    with pytest.raises(UnsupportedType, match="of any size was required; this memory holds uint8"):
+        getattr(consumer, way)(b"abcd", *asked)
+
+
+def test_a_description_that_is_column_major_needs_no_strides(consumer):
+    view = consumer.wrapped(None, True, "F")
+    assert (view.strides, view.f_contiguous) == ((2, 6), True)
+    assert view.tolist() == [[0, 3, 6, 9], [1, 4, 7, 10], [2, 5, 8, 11]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CountingBuffer(bytes(16)),
+        lambda: CountingDLPack(bytes(16), (4,)),
+        lambda: CountingExchange(bytes(16), (4,)),
+    ],
+    ids=["buffer", "capsule", "table"],
+)
+def test_an_exception_on_its_way_passes_a_release(consumer, make):
+    producer = make()
+    consumer.keep(producer)
+    with pytest.raises(ZeroDivisionError, match="on its way"):
+        consumer.drop_and_fail()
+    assert producer.audit() == []
+
+
+@pytest.mark.parametrize("source", ["bytearray(4)", "lend.view(bytes(4))", "CountingDLPack(bytes(16), (4,))"])
+def test_a_release_after_the_end_of_the_interpreter_does_nothing(consumer, source):
+    out = children.run_clean(
+        f"""
+        import sys
+        sys.path.insert(0, sys.argv[1])
+        import consumer, lend
+        from support.counting import CountingDLPack
+        consumer.keep({source})
+        consumer.drop_at_the_end()
+        print("kept")
+        """,
+        args=(pathlib.Path(consumer.__file__).parent,),
+    )
+    assert out == "kept\n"

@@ -19,13 +19,26 @@ jax = pytest.importorskip("jax")
         ("float4_e2m1fn", ['x.astype("float32")']),
     ],
 )
-def test_a_dtype_that_lend_lacks_is_refused_with_a_remedy_that_works(dtype, remedies):
+def test_a_dtype_that_jax_cannot_say_is_refused_with_a_remedy_that_works(dtype, remedies):
     x = jax.numpy.ones(4, dtype=dtype)
-    with pytest.raises(UnsupportedType, match=f"lend has no dtype for {dtype}") as refused:
+    with pytest.raises(UnsupportedType, match=f"jax lends no memory of {dtype} arrays") as refused:
         lend.view(x)
     for remedy in remedies:
         assert remedy in refused.value.remedy
         assert lend.view(eval(remedy, {"x": x})).shape == (4,)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint2", "float4_e2m1fn"])
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_a_dtype_that_jax_does_not_take_by_dlpack_is_refused_with_a_remedy_that_works(dtype, copy):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    numpy = pytest.importorskip("numpy")
+    x = numpy.ones(4, getattr(ml_dtypes, dtype))
+    with pytest.raises(UnsupportedType, match=f"jax takes no {dtype} by DLPack") as refused:
+        lend.to(x, "jax", copy=copy)
+    remedy, _, _ = refused.value.remedy.rpartition(", which copies")
+    made = eval(remedy, {"x": x, "jax": jax, "lend": lend})
+    assert (str(made.dtype), made.tolist()) == (dtype, [1, 1, 1, 1])
 
 
 def test_a_random_key_is_refused_naming_its_data():

@@ -51,3 +51,11 @@ def test_the_buffer_protocol_has_no_word_for_it():
     view = lend.view(np.ones(3, ml_dtypes.bfloat16))
     with pytest.raises(UnsupportedType, match=r'memoryview has no bfloat16(?s:.*)reinterpret\("uint16"\)'):
         lend.to(view, "memoryview")
+
+
+def test_a_scalar_is_refused_with_a_remedy_that_works():
+    x = ml_dtypes.bfloat16(1.5)
+    with pytest.raises(UnsupportedType, match="no memory of scalars of the dtype bfloat16") as refused:
+        lend.view(x)
+    remedy, _, _ = refused.value.remedy.rpartition(", an array")
+    assert eval(remedy, {"x": x, "lend": lend, "numpy": np}).item() == 1.5

@@ -254,7 +254,20 @@ def test_a_capsule_that_dies_with_an_exception_on_its_way_keeps_it():
     assert exporter.audit() == []
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "handle", "float32x2", "datetime64[ns]", "timedelta64[s]", "opaque[8]"])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bfloat16",
+        "handle",
+        "float32x2",
+        "datetime64[ns]",
+        "timedelta64[s]",
+        "opaque[8]",
+        "int128",
+        "uint128",
+        "complex32",
+    ],
+)
 def test_a_dtype_that_a_struct_cannot_say_hides_the_attribute(dtype):
     view = lend.view(bytearray(16)).reinterpret(dtype)
     before = view.owner.exports

@@ -65,7 +65,7 @@ def _said(array: "Any") -> str:
 
 
 def check_readable(array: "Any") -> None:
-    """Refuse an array that is gone, lies in several places or has a dtype that lend has not."""
+    """Refuse an array that is gone, lies in several places or has a dtype that jax cannot say."""
     if array.is_deleted():
         raise LeaseLost.build(
             "this jax.Array was deleted: its memory is given back, or was donated to a jitted function",
@@ -87,7 +87,8 @@ def check_readable(array: "Any") -> None:
     if dtype.startswith(("int", "uint")):
         wider = 'x.astype("uint8")' if dtype[0] == "u" else 'x.astype("int8")'
     remedy = f"{wider}, a copy by jax"
-    raise UnsupportedType.build(f"lend has no dtype for {dtype}", came=f"jax.Array, {_said(array)}", remedy=remedy)
+    fact = f"jax lends no memory of {dtype} arrays: neither its buffers nor its DLPack have a word for it"
+    raise UnsupportedType.build(fact, came=f"jax.Array, {_said(array)}", remedy=remedy)
 
 
 # -- give ----------------------------------------------------------------------------------------------------------
@@ -97,6 +98,7 @@ _DTYPES = frozenset({
     "bfloat16", "complex64", "complex128", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
     "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
 })  # fmt: skip
+_NOT_BY_DLPACK = frozenset({"int4", "uint4", "int2", "uint2", "float4_e2m1fn"})
 _WIDE = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _has_dtype = only(_DTYPES)
 WIDE_ON = 'jax.config.update("jax_enable_x64", True)'
@@ -104,6 +106,12 @@ WIDE_ON = 'jax.config.update("jax_enable_x64", True)'
 
 def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     """The refusal of a dtype that jax lacks, or would narrow while its 64-bit types are off."""
+    if native_name(facts.dtype) in _NOT_BY_DLPACK:
+        return UnsupportedType.build(
+            f"jax takes no {facts.dtype} by DLPack",
+            came=facts.came,
+            remedy='jax.numpy.asarray(lend.to(x, "numpy")), which copies',
+        )
     missing = _has_dtype(facts, rules)
     if missing is not None:
         return missing

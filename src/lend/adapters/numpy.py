@@ -36,6 +36,12 @@ def doors(obj: "Any") -> "list[Door] | None":
         from lend.doors import Door
         from lend.protocols.buffer import BUFFER, SCALAR
 
+        if getattr(getattr(obj, "dtype", None), "isbuiltin", 1) == 2:
+            raise UnsupportedType.build(
+                f"NumPy lends no memory of scalars of the dtype {obj.dtype.name}, for which its buffers have no word",
+                came=full_name(type(obj)),
+                remedy="lend.view(numpy.asarray(x)), an array made of the value",
+            )
         dated = "numpy.datetime64" in names or "numpy.timedelta64" in names
         return [Door(SCALAR if dated else BUFFER, final=True)]
     kind = getattr(getattr(obj, "dtype", None), "kind", "")

@@ -122,7 +122,8 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
+                            records, opaque) by itemsize, of which 0 is any. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two; 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
@@ -287,10 +288,11 @@ static inline void lend_release(lend_view *view) {
     view->lease = NULL;
 }
 
-/* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what (set
- * data, dtype, device, ndim and dims; LEND_READONLY if it may not be written to); it is copied. The memory must stay
- * until `release(context)` was called, once, on any thread, with the GIL; or, with `release` NULL, as long as `owner`
- * lives.
+/* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what: set
+ * data, dtype (no record, no object), device_type, device_id, ndim and dims, of which LEND_C_CONTIGUOUS or
+ * LEND_F_CONTIGUOUS fills in the strides (strides of 0 repeat one element); LEND_READONLY if it may not be written to.
+ * It is copied. The memory must stay until `release(context)` was called, once, on any thread, with the GIL; or, with
+ * `release` NULL, as long as `owner` lives.
  * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */
 static inline PyObject *lend_wrap(const lend_view *description, PyObject *owner, void (*release)(void *context),
                                   void *context) {

@@ -146,7 +146,8 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
+                            records, opaque) by itemsize, of which 0 is any. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two; 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
@@ -1821,6 +1822,12 @@ static inline PyObject *lend_take_entry_of(PyObject *facts, const char *key, int
     return found;
 }
 
+/* 1 if memory of the announced device type may have an interface of CUDA's (with HIP), or of SYCL's. */
+static inline int lend_take_may_show(int32_t kind, int32_t announced) {
+    if (kind == 14) return announced == 14;
+    return announced == 2 || announced == 3 || announced == 13 || announced == 10 || announced == 11;
+}
+
 static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kind *kind) {
     static const char *const keys[] = {"shape", "strides", "data", "offset", "typestr", "mask", "stream"};
     PyObject *parts[7];
@@ -1841,7 +1848,11 @@ static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kin
     if (kind->device_type != 1) {
         result = lend_take_ask_device(job);
         job->view->device_id = -1; /* the interface does not tell */
-        if (job->announced > 1 && lend_take_has_addresses(job->announced)) {
+        if (result >= 0 && job->announced > 0) {
+            if (!lend_take_may_show(kind->device_type, job->announced))
+                result = lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
+                                          "it has a %s, and announces device type %d", kind->attribute,
+                                          (int)job->announced);
             job->view->device_type = job->announced;
             job->view->device_id = job->announced_id;
         }

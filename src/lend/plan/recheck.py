@@ -7,6 +7,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# kinds of owner whose address is what somebody said, and no lease of the producer's
+_TOLD = frozenset({"object", "callback"})
+
 
 def verify(obj: "Any") -> None:
     """Raise LeaseLost when the producer of a View or Buffer has moved or shrunk the memory since it was lent.
@@ -22,11 +25,18 @@ def verify(obj: "Any") -> None:
     if place is None:
         return
     here, room = place
-    if here == owner.ptr and room >= owner.nbytes:
-        return
     name = owner.producer_type
+    if owner.kind in _TOLD:
+        # a part of it, maybe, or never its memory: somebody said that it keeps it alive
+        if here <= owner.ptr and owner.ptr + owner.nbytes <= here + room:
+            return
+        fact = f"this memory is not, or not any more, that of the {name} that owns it, which may have reallocated it"
+    else:
+        if here == owner.ptr and room >= owner.nbytes:
+            return
+        fact = f"the {name} that lent this memory has reallocated it: what was lent is not its memory any more"
     raise LeaseLost.build(
-        f"the {name} that lent this memory has reallocated it: what was lent is not its memory any more",
+        fact,
         came=[
             f"lent: {owner.nbytes} bytes at {owner.ptr:#x}",
             f"now : {max(room, 0)} bytes at {here:#x}",

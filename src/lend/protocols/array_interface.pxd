@@ -14,6 +14,7 @@ cdef int read_number(object obj, Protocol protocol, str field, object item, Py_s
 cdef int read_layout(object obj, Protocol protocol, object shape, object strides, Record* record) except -1
 cdef int read_place(object obj, Protocol protocol, tuple place, Py_ssize_t start, Record* record, int want) except -1
 cdef str said_typestr(Code code)
+cdef bint is_wide_integer(Code code) noexcept nogil
 cdef bint say_fields(Code code, dict said) except -1
 cdef tuple said_strides(const Record* record)
 cdef void write_strides(const Record* record, Py_ssize_t* out) noexcept

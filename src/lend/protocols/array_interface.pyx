@@ -405,7 +405,7 @@ cdef bint say_fields(Code code, dict said) except -1:
     return True
 
 
-cdef inline bint is_wide_integer(Code code) noexcept nogil:
+cdef bint is_wide_integer(Code code) noexcept nogil:
     """An integer of 128 bits has a typestr that no consumer reads."""
     return code.kind in (KIND_INT, KIND_UINT) and code.bits > 64
 

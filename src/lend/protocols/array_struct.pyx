@@ -23,7 +23,7 @@ from lend.dtypes.code cimport (
 )
 from lend.dtypes.typestr cimport TYPESTR_KINDS, typestr_size_fits
 from lend.protocols.array_interface cimport (
-    refuse, refuse_layout, refuse_producer, set_access, set_address, write_strides,
+    is_wide_integer, refuse, refuse_layout, refuse_producer, set_access, set_address, write_strides,
 )
 
 ARRAY_STRUCT = taken_by(Protocol(
@@ -118,7 +118,8 @@ cdef object give(Owner owner, Record* record, object shown):
     cdef PyObject* made
     cdef object capsule
     if (not on_host(record) or not KIND_BOOL <= record.dtype.kind <= KIND_COMPLEX or record.dtype.param != 1
-            or not TYPESTR_KINDS[record.dtype.kind]):
+            or not TYPESTR_KINDS[record.dtype.kind] or not typestr_size_fits(record.dtype.kind, record.itemsize)
+            or is_wide_integer(record.dtype)):
         refuse("hidden", shown, ARRAY_STRUCT, (on_host(record),))
     said = <ArrayStruct*> malloc(sizeof(ArrayStruct) + 2 * record.ndim * sizeof(Py_ssize_t))
     if said is NULL:

@@ -124,7 +124,8 @@ def hidden(shown: "Any", protocol: "Protocol", host: bool) -> AttributeError:
     if not host:
         why = f"it is on {shown.device}, and this is for host memory; DLPack carries devices"
     else:
-        why = f"it has no word for {shown.dtype}; DLPack or the array interface may, or v.reinterpret(...)"
+        others = "DLPack" if protocol.dunder == "__array_interface__" else "DLPack or the array interface"
+        why = f"it has no word for {shown.dtype}; {others} may, or v.reinterpret(...)"
     return AttributeError(f"this {kind} has no {protocol.dunder}: {why}")
 
 

@@ -3,6 +3,7 @@ cimport cython
 from cpython.ref cimport Py_DECREF, PyObject
 
 from lend._core.checked cimport buffer_obj, set_buffer_obj
+from lend._core.owners cimport Owner
 from lend.views.lent cimport ExchangeTable
 from lend.views.view cimport View, owner_of
 
@@ -45,6 +46,13 @@ cdef class Producer:
         """
         raise NotImplementedError(f"{type(self).__name__} is a lend.Producer and must say how it lends: def lend(self)")
 
+    def __getstate__(self):
+        """What `copy` and `pickle` take along: the attributes of the subclass, and nothing of what was lent."""
+        from copyreg import _slotnames
+        slots = {name: getattr(self, name) for name in _slotnames(type(self)) if hasattr(self, name)}
+        own = getattr(self, "__dict__", None)
+        return (own, slots) if slots else own
+
     def __getbuffer__(self, Py_buffer* out, int flags):
         cdef View view = view_of_producer(self)
         cdef PyObject* placed = buffer_obj(out)
@@ -65,22 +73,26 @@ cdef class Producer:
     @property
     def __array_interface__(self):
         """NumPy's array interface, version 3; AttributeError where it cannot carry this memory."""
-        return told(self).__array_interface__
+        view = view_of_producer(self)
+        return told(self, view, view.__array_interface__)
 
     @property
     def __array_struct__(self):
         """NumPy's array struct; AttributeError where it cannot carry this memory."""
-        return told(self).__array_struct__
+        view = view_of_producer(self)
+        return told(self, view, view.__array_struct__)
 
     @property
     def __cuda_array_interface__(self):
         """CUDA array interface, version 3; AttributeError where it cannot carry this memory."""
-        return told(self).__cuda_array_interface__
+        view = view_of_producer(self)
+        return told(self, view, view.__cuda_array_interface__)
 
     @property
     def __sycl_usm_array_interface__(self):
         """SYCL's interface, version 1; AttributeError where it cannot carry this memory."""
-        return told(self).__sycl_usm_array_interface__
+        view = view_of_producer(self)
+        return told(self, view, view.__sycl_usm_array_interface__)
 
     def __array__(self, dtype=None, copy=None):
         """A NumPy array: the same memory, or a copy when asked for or needed for dtype."""
@@ -95,15 +107,19 @@ cdef class Producer:
         return view_of_producer(self).__jax_array__()
 
 
-cdef View told(Producer producer):
-    """A View whose address leaves by an array interface: its reader holds the producer alone, which holds the View."""
-    cdef View view = view_of_producer(producer)
-    # one for each lease: it grows only when the memory moves
+cdef object told(Producer producer, View view, object facts):
+    """Keep a View whose address leaves by an array interface: its reader holds the producer, and that the View.
+
+    One for each block of memory and what keeps it, so that they grow in number only when the memory moves.
+    """
+    cdef Owner owner = owner_of(view)
+    # while the View is kept its keeper lives, and no other object has that id
+    key = owner if owner.held is None else (type(owner), id(owner.held), owner.ptr, owner.nbytes)
     with cython.critical_section(producer):
         if producer.told is None:
             producer.told = {}
-        producer.told.setdefault(owner_of(view), view)
-    return view
+        producer.told.setdefault(key, view)
+    return facts
 
 
 cdef View view_of_producer(object producer):
