@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import lend
-from lend.errors import LeaseLost, NotHostAccessible
+from lend.errors import LeaseLost, MalformedDescriptor, NotHostAccessible
 from support.counting import CountingBuffer
 
 FLOATS = array.array("f", range(24))
@@ -133,6 +133,16 @@ def test_a_buffer_that_is_too_short_is_refused():
     text = pickle.dumps(BASE, 5, buffer_callback=[].append)
     with pytest.raises(lend.LendError, match="bounds"):
         pickle.loads(text, buffers=[bytes(8)])
+
+
+@pytest.mark.parametrize("step", [2, -1])
+def test_bytes_that_come_back_with_gaps_or_backwards_are_refused(step):
+    buffers = []
+    sent = pickle.dumps(BASE, 5, buffer_callback=buffers.append)
+    spread = bytearray(BASE.nbytes * abs(step))
+    memoryview(spread)[::step][:] = memoryview(buffers[0].raw())
+    with pytest.raises(MalformedDescriptor, match="side by side"):
+        pickle.loads(sent, buffers=[memoryview(spread)[::step]])
 
 
 def test_memory_of_a_device_is_not_staged_in_silence():

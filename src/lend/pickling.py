@@ -85,4 +85,20 @@ def _received(block: "Any", readonly: bool) -> Buffer:
             f"the bytes of a pickled View came as {type(block).__name__}, which is no buffer",
             remedy="give pickle.loads the buffers in the order in which pickle.dumps gave them",
         ) from error
+    if not _is_one_run(block):
+        raise MalformedDescriptor.build(
+            f"the bytes of a pickled View came as {type(block).__name__} whose items do not lie side by side",
+            remedy="a contiguous copy of them: bytes(x)",
+        )
     return front.buffer(made, writable=False) if readonly else made
+
+
+def _is_one_run(block: "Any") -> bool:
+    """Whether the bytes that were received are all the bytes from the first to the last, in the order they came in."""
+    try:
+        return memoryview(block).contiguous
+    except (TypeError, BufferError):
+        if isinstance(block, Buffer):
+            return True
+        view = front.view(block)
+        return view.c_contiguous or view.f_contiguous
