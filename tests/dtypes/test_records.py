@@ -235,9 +235,39 @@ def test_an_array_of_a_registered_dtype_is_lent():
     assert lend.view(Array()).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("typestr", ["|V2", "<V2", ">V2"])
+def test_an_array_and_its_registered_dtype_are_of_one_byte_order(typestr):
+    class Array:
+        dtype = Foreign("posit16_backwards")
+
+        def __init__(self):
+            self.__array_interface__ = {"shape": (2,), "typestr": typestr, "data": bytearray(b"\1\0\2\0"), "version": 3}
+
+    swapped = typestr[0] == (">" if sys.byteorder == "little" else "<")
+    lend.register_dtype("posit16_backwards", DType("uint16").newbyteorder("swap"))
+    Array.dtype.str = typestr
+    assert DType(Array.dtype).is_native == swapped
+    assert lend.view(Array()).dtype == DType(Array.dtype)
+
+
+def test_an_array_whose_registered_dtype_is_a_record_of_swapped_fields_says_so():
+    class Array:
+        dtype = Foreign("posit_record")
+
+        def __init__(self):
+            self.__array_interface__ = {"shape": (2,), "typestr": "|V2", "data": bytearray(b"\1\0\2\0"), "version": 3}
+
+    made = DType([("a", "uint16")]).newbyteorder("swap")
+    lend.register_dtype("posit_record", made)
+    assert lend.view(Array()).dtype == made
+    assert not lend.view(Array()).dtype.is_native
+
+
 @pytest.mark.parametrize(
     ("name", "dtype", "why"),
     [
+        ("void16", "int16", "name of NumPy's own"),
+        ("str64", "int64", "name of NumPy's own"),
         ("float32", "int32", "name of lend's own"),
         ("", "int32", "by its name"),
         (3, "int32", "by its name"),
