@@ -3,6 +3,7 @@ cimport cython
 from cpython.ref cimport Py_DECREF, PyObject
 
 from lend._core.checked cimport buffer_obj, set_buffer_obj
+from lend._core.owners cimport Owner
 from lend.views.lent cimport ExchangeTable
 from lend.views.view cimport View, owner_of
 
@@ -98,11 +99,13 @@ cdef class Producer:
 cdef View told(Producer producer):
     """A View whose address leaves by an array interface: its reader holds the producer alone, which holds the View."""
     cdef View view = view_of_producer(producer)
-    # one for each lease: it grows only when the memory moves
+    cdef Owner owner = owner_of(view)
+    # one for each place that was lent, not for each lease of it: it grows only when the memory moves
+    place = owner if owner.held is None else (id(owner.held), <size_t> owner.address, owner.span)
     with cython.critical_section(producer):
         if producer.told is None:
             producer.told = {}
-        producer.told.setdefault(owner_of(view), view)
+        producer.told.setdefault(place, view)
     return view
 
 
