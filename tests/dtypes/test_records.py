@@ -285,3 +285,29 @@ def test_a_registered_dtype_of_another_size_is_refused():
         DType(Foreign("posit_of_two", itemsize=4))
     with pytest.raises(ValueError, match="registered as uint16"):
         lend.register_dtype("posit_of_two", "uint32")
+
+
+def test_a_field_whose_name_is_no_text_has_no_format():
+    with pytest.raises(UnsupportedType, match="field name"):
+        _ = DType([("\ud800", "int32")]).format
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"names": ["a"], "formats": ["float64"], "itemsize": 12, "aligned": True}, "T{4294967295x}"],
+    ids=["aligned in name only", "too large"],
+)
+def test_a_record_that_numpy_refuses_is_refused_as_what_it_is(said):
+    pytest.importorskip("numpy")
+    with pytest.raises(UnsupportedType, match="NumPy cannot say"):
+        _ = DType(said).__numpy_dtype__
+    with pytest.raises(UnsupportedType):
+        lend.to(lend.View.from_pointer(4096, (0,), said, owner=said), "numpy")
+
+
+@pytest.mark.parametrize("name", ["int4_packed", "int4_packedx3", "float6_e2m3fn_packedx2"])
+def test_a_packed_name_without_its_lanes_is_told_one_with_them(name):
+    with pytest.raises(ValueError, match="near: ") as refused:
+        DType(name)
+    near = str(refused.value).partition("near: ")[2].split(", ")
+    assert all(DType(word).lanes > 1 for word in near)

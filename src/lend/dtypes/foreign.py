@@ -247,7 +247,11 @@ def _numpy_of_record(dtype: "DType") -> "Any":
     titles = [field.title for field in record.fields.values()]
     if any(title is not None for title in titles):
         said["titles"] = titles
-    return np.dtype(said, align=record.align)
+    try:
+        return np.dtype(said, align=record.align)
+    except ValueError as error:
+        # larger than a C int, or aligned in name only
+        raise cannot_say(dtype, "NumPy") from error
 
 
 def numpy_dtype(dtype: "DType") -> "Any":
