@@ -18,7 +18,7 @@ from lend._core.record cimport (
     item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
-from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
+from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport protocol_known, view_wanted
@@ -33,6 +33,10 @@ from lend.requirements import check_stream
 cdef extern from "lend.h" nogil:
     const int LEND_ABI_MAJOR
     const int LEND_ABI_MINOR
+    const int LEND_BYTES
+    const int LEND_UCS4
+    const int LEND_RECORD
+    const int LEND_OBJECT
     const uint32_t LEND_READONLY
     const uint32_t LEND_C_CONTIGUOUS
     const uint32_t LEND_F_CONTIGUOUS
@@ -164,8 +168,7 @@ cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) exc
 
 
 cdef inline bint lends(const Record* record, const lend_request* request) noexcept nogil:
-    return request is NULL or (request.struct_size >= sizeof(lend_request) and not request.flags & ~KNOWN_REQUEST
-                               and request.flags & BOTH_ORDERS != BOTH_ORDERS
+    return request is NULL or (request.struct_size >= sizeof(lend_request) and can_be_met(request)
                                and not (request.flags & LEND_WRITABLE and record.flags & READONLY)
                                and meets(record, request))
 
@@ -203,15 +206,39 @@ cdef inline int wanted(const lend_request* request) except -1:
         raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
     if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
         raise ValueError(f"lend_request.flags {request.flags:#x} are unknown to this lend, or ask for both orders")
+    if not can_be_met(request):
+        raise ValueError(
+            f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
+            f"two), device_type {request.device_type} (0: any)")
     # what may be copied need not be writable as it lies
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
     return WANT_ANY
 
 
+cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
+    """Whether the numbers of a request mean something."""
+    return (not request.flags & ~KNOWN_REQUEST and request.flags & BOTH_ORDERS != BOTH_ORDERS and request.ndim >= -1
+            and not request.align & (request.align - 1) and request.device_type >= 0)
+
+
+cdef inline bint same_type(const lend_dtype* said, const Record* record) noexcept nogil:
+    """Whether elements are of the dtype that was asked for; as lend_take_same_type."""
+    cdef Code code
+    cdef lend_dtype held
+    if code_from_c(said, &code) and code_word(code) == code_word(record.dtype):
+        return True
+    if said.code < LEND_OPAQUE:
+        return False
+    # what is no number is told by what is said of it; where the itemsize is all its size, 0 leaves it open
+    code_to_c(record.dtype, &held)
+    return (said.code == held.code and said.order == held.order and said.unit == held.unit and said.bits == held.bits
+            and said.lanes == held.lanes and said.multiplier == held.multiplier
+            and (said.bits or not said.itemsize or said.itemsize == held.itemsize))
+
+
 cdef inline bint meets(const Record* record, const lend_request* request) noexcept nogil:
     """Whether memory lies as requested."""
-    cdef Code code
     if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and record.flags & READONLY):
         return False
     if request.ndim >= 0 and request.ndim != record.ndim:
@@ -220,8 +247,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
         return False
     if request.flags & LEND_F_ORDER and not record.flags & F_CONTIGUOUS:
         return False
-    if request.dtype.code != LEND_ANY_TYPE and (
-            not code_from_c(&request.dtype, &code) or code_word(code) != code_word(record.dtype)):
+    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, record):
         return False
     if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
         return False
@@ -248,7 +274,14 @@ cdef View by_request(object obj, const lend_request* request):
         options["order"] = "C" if request.flags & LEND_C_ORDER else "F"
     if request.align > 1:
         options["align"] = request.align
-    if request.dtype.code != LEND_ANY_TYPE:
+    if request.dtype.code in (LEND_RECORD, LEND_OBJECT) or (
+            request.dtype.code in (LEND_OPAQUE, LEND_BYTES, LEND_UCS4) and not request.dtype.itemsize):
+        # no dtype of ours is meant by it alone: it is compared with what came
+        obj = made = obj if type(obj) is View else view_wanted(obj, WANT_ANY)
+        if not same_type(&request.dtype, &made.record):
+            raise another_type(made, request)
+    if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and same_type(
+            &request.dtype, &(<View> obj).record)):
         if not code_from_c(&request.dtype, &code):
             raise ValueError(
                 f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
@@ -266,6 +299,16 @@ cdef View by_request(object obj, const lend_request* request):
     if request.stream is not NULL and not on_host(&made.record):
         check_stream(made, <size_t> request.stream)
     return made
+
+
+cdef object another_type(View view, const lend_request* request):
+    seldom()
+    from lend.errors import UnsupportedType
+    return UnsupportedType.build(
+        f"elements of code {request.dtype.code} and {request.dtype.itemsize} bytes were required (0: any number), and "
+        f"this memory holds {view.dtype}",
+        came=refusals.facts(view),
+    )
 
 
 cdef object unaligned(View view):
