@@ -89,8 +89,37 @@ def test_an_unknown_number_meets_no_number_and_any(taker):
 
 def test_a_number_that_is_announced_is_told(taker):
     source = shows()
-    type(source).__dlpack_device__ = lambda self: (13, 3)
-    assert taker(source, device_type=13, device_id=3).device == (13, 3)
+    type(source).__dlpack_device__ = lambda self: (2, 3)
+    assert taker(source, device_type=2, device_id=3).device == (2, 3)
+
+
+@pytest.mark.parametrize(("announced", "kind"), [((3, 0), 2), ((13, 0), 2), ((11, 0), 10), ((10, 1), 10)])
+def test_what_the_host_could_reach_stays_memory_of_the_device_that_works_on_it(taker, announced, kind):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: announced
+    assert taker(source).device == (kind, announced[1] if announced[0] == kind else -1)
+    for request in ({"device_type": 1}, {"flags": 16}):  # LEND_COPY
+        with pytest.raises(BufferError, match="host"):
+            taker(source, **request)
+
+
+@pytest.mark.parametrize(("attribute", "announced"), [(CUDA, (14, 0)), (CUDA, (4, 0)), (SYCL, (2, 0)), (SYCL, (13, 0))])
+def test_an_interface_of_another_device_than_is_announced_is_refused(taker, attribute, announced):
+    source = shows(attribute, version=1 if attribute == SYCL else 3)
+    type(source).__dlpack_device__ = lambda self: announced
+    with pytest.raises(BufferError, match="contradicts"):
+        taker(source)
+
+
+@pytest.mark.parametrize(("attribute", "typestr"), [(CUDA, "<q3"), (SYCL, "<M8[s]")])
+@pytest.mark.parametrize("flags", [0, 16])
+def test_the_host_interface_of_what_has_a_device_interface_is_not_read_when_that_is_refused(
+    taker, attribute, typestr, flags
+):
+    source = shows(attribute, typestr=typestr)
+    type(source).__array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (ADDRESS, False), "version": 3}
+    with pytest.raises(BufferError, match="typestr"):
+        taker(source, flags=flags)
 
 
 def test_an_interface_on_the_instance_is_found(taker):

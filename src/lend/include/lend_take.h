@@ -1122,11 +1122,10 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     return LEND_TAKE_OPEN;
 }
 
-/* 1 if the buffer of the object may be used: not of what a device interface puts elsewhere than in host memory. */
+/* 1 if the host's doors of the object may be used: not of what has a device interface and announces no host memory. */
 static inline int lend_take_may_open(lend_take_job *job) {
     PyObject *object = job->object;
     int cuda, sycl, told;
-    if (!PyObject_CheckBuffer(object)) return 0;
     if (PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyMemoryView_Check(object)) return 1;
     cuda = lend_take_shows(object, "__cuda_array_interface__");
     sycl = cuda == 0 ? lend_take_shows(object, "__sycl_usm_array_interface__") : 0;
@@ -1158,6 +1157,7 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     lend_dtype dated;
     int64_t *shape, *strides;
     int i, result, empty = 0, special = 0, readonly = 0;
+    if (!PyObject_CheckBuffer(job->object)) return LEND_TAKE_ABSENT;
     result = lend_take_may_open(job);
     if (result <= 0) return result < 0 ? result : LEND_TAKE_ABSENT;
     if (PyType_GetSlot(Py_TYPE(job->object), Py_tp_base) != (void *)&PyBaseObject_Type) {
@@ -1821,6 +1821,21 @@ static inline PyObject *lend_take_entry_of(PyObject *facts, const char *key, int
     return found;
 }
 
+/* Where the memory is. The kind stays that of the interface where the object announces pinned or managed memory: the
+ * host reads nothing before it has waited. */
+static inline int lend_take_put(lend_take_job *job, const lend_take_kind *kind) {
+    const int32_t told = job->announced;
+    const int fits = kind->device_type == 14 ? told == 14
+                                             : told == 2 || told == 3 || told == 10 || told == 11 || told == 13;
+    if (told > 0 && !fits)
+        return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
+                                "its __dlpack_device__() announces device type %d, which contradicts its %s", (int)told,
+                                kind->attribute);
+    job->view->device_type = told == 10 || told == 11 ? 10 : kind->device_type;
+    job->view->device_id = told == job->view->device_type ? job->announced_id : -1; /* the interface does not tell */
+    return LEND_TAKE_OPEN;
+}
+
 static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kind *kind) {
     static const char *const keys[] = {"shape", "strides", "data", "offset", "typestr", "mask", "stream"};
     PyObject *parts[7];
@@ -1840,11 +1855,7 @@ static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kin
     job->view->device_type = kind->device_type;
     if (kind->device_type != 1) {
         result = lend_take_ask_device(job);
-        job->view->device_id = -1; /* the interface does not tell */
-        if (job->announced > 1 && lend_take_has_addresses(job->announced)) {
-            job->view->device_type = job->announced;
-            job->view->device_id = job->announced_id;
-        }
+        if (result >= 0) result = lend_take_put(job, kind);
     }
     if (result >= 0)
         result = lend_take_meaning(job, kind, facts, parts[4], parts[5], kind->device_type == 2 ? parts[6] : NULL);
@@ -1866,6 +1877,7 @@ static inline int lend_take_by(lend_take_job *job, int door) {
     static const char *const names[LEND_TAKE_DOORS] = {"DLPack capsule", "buffer protocol", "DLPack C exchange API",
                                                        "DLPack", "CUDA array interface", "SYCL USM array interface",
                                                        "array interface"};
+    int may;
     job->door = names[door];
     switch (door) {
     case 0: return PyCapsule_CheckExact(job->object) ? lend_take_capsule(job, job->object) : LEND_TAKE_ABSENT;
@@ -1874,7 +1886,10 @@ static inline int lend_take_by(lend_take_job *job, int door) {
     case 3: return lend_take_by_dlpack(job);
     case 4: return lend_take_by_interface(job, &cuda);
     case 5: return lend_take_by_interface(job, &sycl);
-    default: return lend_take_by_interface(job, &numpy);
+    default:
+        /* also when the device interface was refused: what this one shows may be an address of the device's */
+        may = lend_take_may_open(job);
+        return may < 0 ? may : may == 0 ? LEND_TAKE_ABSENT : lend_take_by_interface(job, &numpy);
     }
 }
 
