@@ -93,6 +93,18 @@ def test_a_number_that_is_announced_is_told(taker):
     assert taker(source, device_type=2, device_id=3).device == (2, 3)
 
 
+@pytest.mark.parametrize("number", [-1, 1 << 40])
+def test_a_number_that_is_none_is_not_told_as_the_first(taker, number):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: (2, number)
+    assert taker(source).device == (2, -1)
+
+
+def test_a_typestr_with_a_zero_byte_is_refused(taker):
+    with pytest.raises(BufferError, match="typestr"):
+        taker(shows(typestr="<f4\0"))
+
+
 @pytest.mark.parametrize(("announced", "kind"), [((3, 0), 2), ((13, 0), 2), ((11, 0), 10), ((10, 1), 10)])
 def test_what_the_host_could_reach_stays_memory_of_the_device_that_works_on_it(taker, announced, kind):
     source = shows()

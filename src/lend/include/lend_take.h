@@ -1118,7 +1118,7 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     }
     Py_DECREF(pair);
     job->announced = (int32_t)type;
-    job->announced_id = id >= 0 && id <= INT32_MAX ? (int32_t)id : 0;
+    job->announced_id = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
     return LEND_TAKE_OPEN;
 }
 
@@ -1776,10 +1776,11 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
 /* Typestr, mask and stream of an interface. */
 static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *kind, PyObject *facts, PyObject *typestr,
                                     PyObject *mask, PyObject *stream) {
-    const char *text = typestr == NULL || !PyUnicode_Check(typestr) ? NULL : PyUnicode_AsUTF8AndSize(typestr, NULL);
+    Py_ssize_t length = 0;
+    const char *text = typestr == NULL || !PyUnicode_Check(typestr) ? NULL : PyUnicode_AsUTF8AndSize(typestr, &length);
     uint64_t number = 0;
     int result, eight;
-    if (text == NULL) {
+    if (text == NULL || strlen(text) != (size_t)length) {
         PyErr_Clear();
         return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT, "its typestr is %.100R, not a text such as '<f4'",
                                 typestr == NULL ? Py_None : typestr);
