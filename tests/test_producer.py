@@ -127,6 +127,23 @@ def test_an_address_that_was_told_stays_good_when_the_object_moves_on():
     assert ctypes.string_at(address, 16) == struct.pack("4f", *VALUES)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [lend.view, lambda block: lend.View.from_pointer(ctypes.addressof(block), 4099, "uint8", owner=block)],
+    ids=["a view", "a pointer"],
+)
+def test_an_address_that_is_told_again_holds_no_more_memory(make):
+    class Lends(lend.Producer):
+        def lend(self):
+            return make(self.block)
+
+    lends = Lends()
+    lends.block = (ctypes.c_char * 4099)()
+    addresses = {lends.__array_interface__["data"][0] for _ in range(20)}
+    assert addresses == {ctypes.addressof(lends.block)}
+    assert len([loan for loan in lend.loans() if loan.nbytes == 4099]) == 1
+
+
 def test_numpy_takes_what_the_buffer_protocol_cannot_say():
     numpy = pytest.importorskip("numpy")
     dates = Samples("datetime64[D]", struct.pack("2q", 0, 1))

@@ -18,7 +18,7 @@ from lend._core.record cimport (
     item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
-from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, code_from_c, code_to_c, lend_dtype
+from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport protocol_known, view_wanted
@@ -33,7 +33,10 @@ from lend.requirements import check_stream
 cdef extern from "lend.h" nogil:
     const int LEND_ABI_MAJOR
     const int LEND_ABI_MINOR
+    const int LEND_BYTES
+    const int LEND_UCS4
     const int LEND_RECORD
+    const int LEND_OBJECT
     const uint32_t LEND_READONLY
     const uint32_t LEND_C_CONTIGUOUS
     const uint32_t LEND_F_CONTIGUOUS
@@ -165,8 +168,7 @@ cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) exc
 
 
 cdef inline bint lends(const Record* record, const lend_request* request) noexcept nogil:
-    return request is NULL or (request.struct_size >= sizeof(lend_request) and not request.flags & ~KNOWN_REQUEST
-                               and request.flags & BOTH_ORDERS != BOTH_ORDERS
+    return request is NULL or (request.struct_size >= sizeof(lend_request) and can_be_met(request)
                                and not (request.flags & LEND_WRITABLE and record.flags & READONLY)
                                and meets(record, request))
 
@@ -204,28 +206,35 @@ cdef inline int wanted(const lend_request* request) except -1:
         raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
     if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
         raise ValueError(f"lend_request.flags {request.flags:#x} are unknown to this lend, or ask for both orders")
-    if request.device_type < 0 or request.ndim < -1:
+    if not can_be_met(request):
         raise ValueError(
-            f"lend_request asks for device_type {request.device_type} and ndim {request.ndim}: 0 and -1 are any")
+            f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
+            f"two), device_type {request.device_type} (0: any)")
     # what may be copied need not be writable as it lies
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
     return WANT_ANY
 
 
-cdef inline bint same_type(const lend_dtype* asked, Code came) noexcept nogil:
+cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
+    """Whether the numbers of a request mean something."""
+    return (not request.flags & ~KNOWN_REQUEST and request.flags & BOTH_ORDERS != BOTH_ORDERS and request.ndim >= -1
+            and not request.align & (request.align - 1) and request.device_type >= 0)
+
+
+cdef inline bint same_type(const lend_dtype* said, const Record* record) noexcept nogil:
+    """Whether elements are of the dtype that was asked for; as lend_take_same_type."""
     cdef Code code
-    if asked.bits == 0:
-        return same_size(asked, came)
-    return code_from_c(asked, &code) and code_word(code) == code_word(came)
-
-
-cdef bint same_size(const lend_dtype* asked, Code came) noexcept nogil:
-    """Whether these are bytes, text, a record or opaque as asked for, of that itemsize or, where that is 0, of any."""
-    cdef lend_dtype told
-    code_to_c(came, &told)
-    return (told.code == asked.code and told.bits == 0 and told.order == asked.order
-            and (asked.itemsize == 0 or told.itemsize == asked.itemsize))
+    cdef lend_dtype held
+    if code_from_c(said, &code) and code_word(code) == code_word(record.dtype):
+        return True
+    if said.code < LEND_OPAQUE:
+        return False
+    # what is no number is told by what is said of it; where the itemsize is all its size, 0 leaves it open
+    code_to_c(record.dtype, &held)
+    return (said.code == held.code and said.order == held.order and said.unit == held.unit and said.bits == held.bits
+            and said.lanes == held.lanes and said.multiplier == held.multiplier
+            and (said.bits or not said.itemsize or said.itemsize == held.itemsize))
 
 
 cdef inline bint meets(const Record* record, const lend_request* request) noexcept nogil:
@@ -238,7 +247,7 @@ cdef inline bint meets(const Record* record, const lend_request* request) noexce
         return False
     if request.flags & LEND_F_ORDER and not record.flags & F_CONTIGUOUS:
         return False
-    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, record.dtype):
+    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, record):
         return False
     if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
         return False
@@ -265,8 +274,14 @@ cdef View by_request(object obj, const lend_request* request):
         options["order"] = "C" if request.flags & LEND_C_ORDER else "F"
     if request.align > 1:
         options["align"] = request.align
-    by_size = request.dtype.bits == 0 and (request.dtype.itemsize == 0 or request.dtype.code == LEND_RECORD)
-    if request.dtype.code != LEND_ANY_TYPE and not by_size:
+    if request.dtype.code in (LEND_RECORD, LEND_OBJECT) or (
+            request.dtype.code in (LEND_OPAQUE, LEND_BYTES, LEND_UCS4) and not request.dtype.itemsize):
+        # no dtype of ours is meant by it alone: it is compared with what came
+        obj = made = obj if type(obj) is View else view_wanted(obj, WANT_ANY)
+        if not same_type(&request.dtype, &made.record):
+            raise another_type(made, request)
+    if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and same_type(
+            &request.dtype, &(<View> obj).record)):
         if not code_from_c(&request.dtype, &code):
             raise ValueError(
                 f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
@@ -277,8 +292,6 @@ cdef View by_request(object obj, const lend_request* request):
     if request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         options["copy"] = True
     made = front.view(obj, **options)
-    if by_size and request.dtype.code != LEND_ANY_TYPE and not same_size(&request.dtype, made.record.dtype):
-        raise other_type(made, &request.dtype)
     if request.flags & LEND_NEED_ALIGNED and not is_aligned(&made.record):
         raise unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
@@ -288,13 +301,13 @@ cdef View by_request(object obj, const lend_request* request):
     return made
 
 
-cdef object other_type(View view, const lend_dtype* asked):
+cdef object another_type(View view, const lend_request* request):
     seldom()
     from lend.errors import UnsupportedType
-    size = f"of {asked.itemsize} bytes" if asked.itemsize else "of any size"
+    size = f"of {request.dtype.itemsize} bytes" if request.dtype.itemsize else "of any size"
     return UnsupportedType.build(
-        f"a dtype of code {asked.code}, order {chr(asked.order)!r} and {size} was required; this memory holds "
-        f"{view.dtype}, and lend does not convert values",
+        f"a dtype of code {request.dtype.code}, order {chr(request.dtype.order)!r} and {size} was required; this memory "
+        f"holds {view.dtype}, and lend does not convert values",
         came=refusals.facts(view),
         remedy="another array, or LEND_ANY_TYPE in the request",
     )

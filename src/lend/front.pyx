@@ -16,6 +16,7 @@ from lend._core.record cimport (
 )
 from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
+from lend.dtypes.code cimport code_has_objects
 from lend.protocols.buffer cimport take_gathered
 from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
 
@@ -103,6 +104,10 @@ cdef object take_own(object obj, Record* record, Py_buffer* lease, int want, voi
         clear_dims(record)
         from lend.protocols import refusals
         raise refusals.read_only(obj, OWN)
+    if want & WANT_BYTES and code_has_objects(record.dtype):
+        clear_dims(record)
+        from lend.protocols import refusals
+        raise refusals.holds_objects(other, "shown as bytes")
     return owner
 
 

@@ -90,13 +90,11 @@ def _received(block: "Any", readonly: bool) -> Buffer:
     """The bytes; read-only if they were so where they came from, or are here."""
     try:
         made = front.buffer(block)
-        with memoryview(block) as shown:
-            gaps = not shown.contiguous
     except TypeError as error:
         raise MalformedDescriptor.build(
             f"the bytes of a pickled View came as {type(block).__name__}, which is no buffer", remedy=_REMEDY
         ) from error
-    if gaps:
+    if not _is_one_run(block):
         # a Buffer would show what lies between them
         raise MalformedDescriptor.build(
             f"the bytes of a pickled View came as {type(block).__name__} with gaps, or backwards",
@@ -104,3 +102,14 @@ def _received(block: "Any", readonly: bool) -> Buffer:
             remedy="give pickle.loads contiguous buffers, such as bytes(x)",
         )
     return front.buffer(made, writable=False) if readonly else made
+
+
+def _is_one_run(block: "Any") -> bool:
+    """Whether the bytes that were received are all the bytes from the first to the last, in the order they came in."""
+    try:
+        return memoryview(block).contiguous
+    except (TypeError, BufferError):
+        if isinstance(block, Buffer):
+            return True
+        view = front.view(block)
+        return view.c_contiguous or view.f_contiguous

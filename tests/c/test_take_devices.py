@@ -89,15 +89,56 @@ def test_an_unknown_number_meets_no_number_and_any(taker):
 
 def test_a_number_that_is_announced_is_told(taker):
     source = shows()
-    type(source).__dlpack_device__ = lambda self: (13, 3)
-    assert taker(source, device_type=13, device_id=3).device == (13, 3)
+    type(source).__dlpack_device__ = lambda self: (2, 3)
+    assert taker(source, device_type=2, device_id=3).device == (2, 3)
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 40])
+def test_a_number_that_is_none_is_not_told_as_the_first(taker, number):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: (2, number)
+    assert taker(source).device == (2, -1)
+
+
+def test_a_typestr_with_a_zero_byte_is_refused(taker):
+    with pytest.raises(BufferError, match="typestr"):
+        taker(shows(typestr="<f4\0"))
+
+
+@pytest.mark.parametrize(("announced", "kind"), [((3, 0), 2), ((13, 0), 2), ((11, 0), 10), ((10, 1), 10)])
+def test_what_the_host_could_reach_stays_memory_of_the_device_that_works_on_it(taker, announced, kind):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: announced
+    assert taker(source).device == (kind, announced[1] if announced[0] == kind else -1)
+    for request in ({"device_type": 1}, {"flags": 16}):  # LEND_COPY
+        with pytest.raises(BufferError, match="host"):
+            taker(source, **request)
+
+
+@pytest.mark.parametrize(("attribute", "announced"), [(CUDA, (14, 0)), (CUDA, (4, 0)), (SYCL, (2, 0)), (SYCL, (13, 0))])
+def test_an_interface_of_another_device_than_is_announced_is_refused(taker, attribute, announced):
+    source = shows(attribute, version=1 if attribute == SYCL else 3)
+    type(source).__dlpack_device__ = lambda self: announced
+    with pytest.raises(BufferError, match="contradicts"):
+        taker(source)
+
+
+@pytest.mark.parametrize(("attribute", "typestr"), [(CUDA, "<q3"), (SYCL, "<M8[s]")])
+@pytest.mark.parametrize("flags", [0, 16])
+def test_the_host_interface_of_what_has_a_device_interface_is_not_read_when_that_is_refused(
+    taker, attribute, typestr, flags
+):
+    source = shows(attribute, typestr=typestr)
+    type(source).__array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (ADDRESS, False), "version": 3}
+    with pytest.raises(BufferError, match="typestr"):
+        taker(source, flags=flags)
 
 
 @pytest.mark.parametrize("device", [1, 4, 8, 9, 12, 14, 99])
 def test_a_device_that_cannot_have_a_cuda_interface_contradicts_it(taker, device):
     source = shows()
     type(source).__dlpack_device__ = lambda self: (device, 0)
-    with pytest.raises(BufferError, match=f"has a {CUDA}, and announces device type {device}"):
+    with pytest.raises(BufferError, match=f"announces device type {device}, which contradicts its {CUDA}"):
         taker(source)
 
 
@@ -105,7 +146,7 @@ def test_a_device_that_cannot_have_a_cuda_interface_contradicts_it(taker, device
 def test_a_device_that_cannot_have_a_sycl_interface_contradicts_it(taker, device):
     source = shows(SYCL, version=1)
     type(source).__dlpack_device__ = lambda self: (device, 0)
-    with pytest.raises(BufferError, match=f"has a {SYCL}, and announces device type {device}"):
+    with pytest.raises(BufferError, match=f"announces device type {device}, which contradicts its {SYCL}"):
         taker(source)
 
 

@@ -358,6 +358,34 @@ def test_a_request_that_this_lend_does_not_know_or_nothing_meets_is_refused(cons
         getattr(consumer, way)(BASE, flags)
 
 
+@WAYS
+@pytest.mark.parametrize(
+    "rest", [(ANY_TYPE, 0, 0, -2), (ANY_TYPE, 0, 0, -1, 3), (ANY_TYPE, 0, 0, -1, 0, -1)], ids=["ndim", "align", "device"]
+)
+def test_a_number_of_a_request_that_means_nothing_is_refused(consumer, way, rest):
+    # an address divides by 3 now and then
+    for start in range(3):
+        with pytest.raises(ValueError, match="asks for what nothing is"):
+            getattr(consumer, way)(lend.view(bytes(8))[start:], 0, *rest)
+
+
+BY_SIZE = {
+    "bytes": (131, "bytes[4]", "|", 0),
+    "text": (132, "text[2]", HERE, 0),
+    "opaque": (128, "opaque[4]", "|", 0),
+    "record": (133, [("a", "int8"), ("b", "int32")], "|", 0),
+}
+
+
+@pytest.mark.parametrize(("code", "dtype", "order", "bits"), BY_SIZE.values(), ids=BY_SIZE)
+@WAYS
+def test_what_is_measured_in_bytes_may_be_asked_for_by_its_kind(consumer, way, code, dtype, order, bits):
+    view = lend.view(bytes(40)).reinterpret(dtype)
+    assert getattr(consumer, way)(view, 0, code, ord(order), bits)["address"] == view.ptr
+    with pytest.raises(UnsupportedType):
+        getattr(consumer, way)(BASE, 0, code, ord(order), bits)
+
+
 SYNC_UNKNOWN = 64
 
 

@@ -152,7 +152,7 @@ def test_memory_that_moved_away_is_not_pickled():
 @pytest.mark.parametrize("asked", [{"ndim": -2}, {"device_type": -1}], ids=str)
 def test_a_request_for_a_negative_number_is_refused(consumer, way, asked):
     ndim, device_type = asked.get("ndim", -1), asked.get("device_type", 0)
-    with pytest.raises(ValueError, match="0 and -1 are any"):
+    with pytest.raises(ValueError, match="asks for what nothing is"):
         getattr(consumer, way)(b"abcd", 0, 255, ord("|"), 0, ndim, 0, device_type)
 
 

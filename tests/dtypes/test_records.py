@@ -235,9 +235,39 @@ def test_an_array_of_a_registered_dtype_is_lent():
     assert lend.view(Array()).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("typestr", ["|V2", "<V2", ">V2"])
+def test_an_array_and_its_registered_dtype_are_of_one_byte_order(typestr):
+    class Array:
+        dtype = Foreign("posit16_backwards")
+
+        def __init__(self):
+            self.__array_interface__ = {"shape": (2,), "typestr": typestr, "data": bytearray(b"\1\0\2\0"), "version": 3}
+
+    swapped = typestr[0] == (">" if sys.byteorder == "little" else "<")
+    lend.register_dtype("posit16_backwards", DType("uint16").newbyteorder("swap"))
+    Array.dtype.str = typestr
+    assert DType(Array.dtype).is_native == swapped
+    assert lend.view(Array()).dtype == DType(Array.dtype)
+
+
+def test_an_array_whose_registered_dtype_is_a_record_of_swapped_fields_says_so():
+    class Array:
+        dtype = Foreign("posit_record")
+
+        def __init__(self):
+            self.__array_interface__ = {"shape": (2,), "typestr": "|V2", "data": bytearray(b"\1\0\2\0"), "version": 3}
+
+    made = DType([("a", "uint16")]).newbyteorder("swap")
+    lend.register_dtype("posit_record", made)
+    assert lend.view(Array()).dtype == made
+    assert not lend.view(Array()).dtype.is_native
+
+
 @pytest.mark.parametrize(
     ("name", "dtype", "why"),
     [
+        ("void16", "int16", "name of NumPy's own"),
+        ("str64", "int64", "name of NumPy's own"),
         ("float32", "int32", "name of lend's own"),
         ("", "int32", "by its name"),
         (3, "int32", "by its name"),
@@ -255,3 +285,29 @@ def test_a_registered_dtype_of_another_size_is_refused():
         DType(Foreign("posit_of_two", itemsize=4))
     with pytest.raises(ValueError, match="registered as uint16"):
         lend.register_dtype("posit_of_two", "uint32")
+
+
+def test_a_field_whose_name_is_no_text_has_no_format():
+    with pytest.raises(UnsupportedType, match="field name"):
+        _ = DType([("\ud800", "int32")]).format
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"names": ["a"], "formats": ["float64"], "itemsize": 12, "aligned": True}, "T{4294967295x}"],
+    ids=["aligned in name only", "too large"],
+)
+def test_a_record_that_numpy_refuses_is_refused_as_what_it_is(said):
+    pytest.importorskip("numpy")
+    with pytest.raises(UnsupportedType, match="NumPy cannot say"):
+        _ = DType(said).__numpy_dtype__
+    with pytest.raises(UnsupportedType):
+        lend.to(lend.View.from_pointer(4096, (0,), said, owner=said), "numpy")
+
+
+@pytest.mark.parametrize("name", ["int4_packed", "int4_packedx3", "float6_e2m3fn_packedx2"])
+def test_a_packed_name_without_its_lanes_is_told_one_with_them(name):
+    with pytest.raises(ValueError, match="near: ") as refused:
+        DType(name)
+    near = str(refused.value).partition("near: ")[2].split(", ")
+    assert all(DType(word).lanes > 1 for word in near)

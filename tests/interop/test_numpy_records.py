@@ -23,6 +23,8 @@ DTYPES = {
     "colon": [("a:b", "i4")],
     "objects": [("a", "O"), ("b", "i4")],
     "no fields": {"names": [], "formats": [], "itemsize": 8},
+    "big-endian with a gap": {"names": ["a", "b"], "formats": [">i4", ">i8"], "offsets": [0, 8]},
+    "big-endian, overlapping": {"names": ["a", "b"], "formats": [">i8", ">i2"], "offsets": [0, 2], "itemsize": 12},
     "bytes": "S3",
     "text": ">U2",
     "object": "O",

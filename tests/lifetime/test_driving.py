@@ -30,6 +30,7 @@ def test_every_step_may_be_called_with_empty_hands(name):
     method(**drawn(method, driving.random.Random(0)))
     machine.check()
     machine.end()
+    assert machine.hand == []
 
 
 def test_what_breaks_is_told_with_the_steps_that_it_takes(monkeypatch):

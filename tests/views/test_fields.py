@@ -151,6 +151,14 @@ def pointers(*things):
     return (ctypes.py_object * len(things))(*things)
 
 
+class Lends(lend.Producer):
+    def __init__(self, view):
+        self.view = view
+
+    def lend(self):
+        return self.view
+
+
 def test_objects_are_read():
     thing = Thing()
     view = lend.view(pointers(thing, None, "x"))
@@ -183,6 +191,9 @@ def test_objects_live_as_long_as_their_array():
         lambda v: v.low("uint8"),
         lambda v: pickle.dumps(v),
         lambda v: lend.buffer(pointers(1)),
+        lend.buffer,
+        lambda v: lend.buffer(v, writable=True),
+        lambda v: lend.buffer(Lends(v)),
         lambda v: lend.view(v, copy=True),
         lambda v: v.__dlpack__(),
         lambda v: lend.view(bytes(8)).reinterpret("object"),

@@ -247,7 +247,7 @@ _BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "record": RE
 def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     """The way that keeps the dtype."""
     dtype = facts.dtype
-    if not dtype.is_native and dtype.bits > (128 if dtype.kind == "complex" else 64):
+    if not dtype.is_native and dtype.bits > {"float": 64, "complex": 128}.get(dtype.kind, 1 << 35):
         return NAMED  # NumPy reads no swapped long double in a buffer's format
     return _BY_KIND.get(facts.dtype.kind, ARRAY)
 

@@ -24,6 +24,8 @@ _C_INTEGERS = {"longlong": "int64", "ulonglong": "uint64", "intc": "int32", "uin
 ADDED = frozenset({"bfloat", "float8", "float6", "float4", "int4", "uint4", "int2", "uint2"})
 
 
+# what NumPy calls its types of any length, with their bits behind it
+_OF_NUMPY = frozenset({"bytes", "object", "record", "str", "void"})
 _MOST_NAMES = 1024
 _registered: "dict[str, DType]" = {}
 _lock = allocate_lock()
@@ -45,7 +47,7 @@ def register_dtype(name: str, dtype: object) -> None:
     Raises
     ------
     ValueError
-        The name is one of lend's own, or was registered for another dtype; or there are too many of them.
+        The name is one of lend's own or of NumPy's, or was registered for another dtype; or there are too many.
 
     Examples
     --------
@@ -69,6 +71,8 @@ def register_dtype(name: str, dtype: object) -> None:
         own = DType(name)
     except (ValueError, UnsupportedType):
         own = None
+    if own is None and name.rstrip("0123456789") in _OF_NUMPY:
+        raise ValueError(f"{name!r:.60} is a name of NumPy's own, for types of more than one meaning")
     if own is not None and own != made:
         raise ValueError(f"{name!r:.60} is a name of lend's own, for {own}, and cannot be {made} as well")
     with _lock:
@@ -82,7 +86,7 @@ def register_dtype(name: str, dtype: object) -> None:
 
 
 def registered(dtype: object) -> "DType | None":
-    """What was registered for a dtype of another library, by its name; None for nothing, or another size."""
+    """What was registered for a dtype of another library, by its name and in its byte order; None for nothing."""
     name = getattr(dtype, "name", None)
     made = _registered.get(name) if type(name) is str else None
     if made is not None and getattr(dtype, "itemsize", made.itemsize) != made.itemsize:
@@ -90,7 +94,13 @@ def registered(dtype: object) -> "DType | None":
             f"the dtype {name!r:.60} was registered as {made}, of {made.itemsize} bytes, and has "
             f"{getattr(dtype, 'itemsize', None)}"
         )
-    return made
+    if made is None:
+        return None
+    from lend.dtypes.dtype import DType
+
+    typestr = getattr(dtype, "str", None)
+    swapped = type(typestr) is str and typestr[:1] == (">" if DType("<u2").is_native else "<")
+    return made.newbyteorder("swap") if swapped else made
 
 
 def spell(dtype: object) -> "str | DType | None":
@@ -237,7 +247,11 @@ def _numpy_of_record(dtype: "DType") -> "Any":
     titles = [field.title for field in record.fields.values()]
     if any(title is not None for title in titles):
         said["titles"] = titles
-    return np.dtype(said, align=record.align)
+    try:
+        return np.dtype(said, align=record.align)
+    except ValueError as error:
+        # larger than a C int, or aligned in name only
+        raise cannot_say(dtype, "NumPy") from error
 
 
 def numpy_dtype(dtype: "DType") -> "Any":

@@ -262,6 +262,15 @@ def _same_layout(back: DType, dtype: DType) -> bool:
     )
 
 
+def _is_text(name: str) -> bool:
+    """Whether UTF-8, which formats are in, has this name: halves of surrogate pairs it has not."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 class _Writer:
     """One pass over a record, in one style: with `@` where items are aligned, or without; with padding at ends."""
 
@@ -278,7 +287,7 @@ class _Writer:
         parts = ["T{"]
         at = 0
         for name, field in record.fields.items():
-            if ":" in name or "\0" in name:
+            if ":" in name or "\0" in name or not _is_text(name):
                 raise UnsupportedType.build(f"the buffer protocol cannot say the field name {name!r:.60}")
             parts.append("x" * (field.offset - at) if field.offset - at < 64 else f"{field.offset - at}x")
             if field.shape:

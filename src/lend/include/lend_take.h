@@ -1119,15 +1119,14 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     }
     Py_DECREF(pair);
     job->announced = (int32_t)type;
-    job->announced_id = id >= 0 && id <= INT32_MAX ? (int32_t)id : 0;
+    job->announced_id = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
     return LEND_TAKE_OPEN;
 }
 
-/* 1 if the buffer of the object may be used: not of what a device interface puts elsewhere than in host memory. */
+/* 1 if the host's doors of the object may be used: not of what has a device interface and announces no host memory. */
 static inline int lend_take_may_open(lend_take_job *job) {
     PyObject *object = job->object;
     int cuda, sycl, told;
-    if (!PyObject_CheckBuffer(object)) return 0;
     if (PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyMemoryView_Check(object)) return 1;
     cuda = lend_take_shows(object, "__cuda_array_interface__");
     sycl = cuda == 0 ? lend_take_shows(object, "__sycl_usm_array_interface__") : 0;
@@ -1159,6 +1158,7 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     lend_dtype dated;
     int64_t *shape, *strides;
     int i, result, empty = 0, special = 0, readonly = 0;
+    if (!PyObject_CheckBuffer(job->object)) return LEND_TAKE_ABSENT;
     result = lend_take_may_open(job);
     if (result <= 0) return result < 0 ? result : LEND_TAKE_ABSENT;
     if (PyType_GetSlot(Py_TYPE(job->object), Py_tp_base) != (void *)&PyBaseObject_Type) {
@@ -1777,10 +1777,11 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
 /* Typestr, mask and stream of an interface. */
 static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *kind, PyObject *facts, PyObject *typestr,
                                     PyObject *mask, PyObject *stream) {
-    const char *text = typestr == NULL || !PyUnicode_Check(typestr) ? NULL : PyUnicode_AsUTF8AndSize(typestr, NULL);
+    Py_ssize_t length = 0;
+    const char *text = typestr == NULL || !PyUnicode_Check(typestr) ? NULL : PyUnicode_AsUTF8AndSize(typestr, &length);
     uint64_t number = 0;
     int result, eight;
-    if (text == NULL) {
+    if (text == NULL || strlen(text) != (size_t)length) {
         PyErr_Clear();
         return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT, "its typestr is %.100R, not a text such as '<f4'",
                                 typestr == NULL ? Py_None : typestr);
@@ -1822,10 +1823,19 @@ static inline PyObject *lend_take_entry_of(PyObject *facts, const char *key, int
     return found;
 }
 
-/* 1 if memory of the announced device type may have an interface of CUDA's (with HIP), or of SYCL's. */
-static inline int lend_take_may_show(int32_t kind, int32_t announced) {
-    if (kind == 14) return announced == 14;
-    return announced == 2 || announced == 3 || announced == 13 || announced == 10 || announced == 11;
+/* Where the memory is. The kind stays that of the interface where the object announces pinned or managed memory: the
+ * host reads nothing before it has waited. */
+static inline int lend_take_put(lend_take_job *job, const lend_take_kind *kind) {
+    const int32_t told = job->announced;
+    const int fits = kind->device_type == 14 ? told == 14
+                                             : told == 2 || told == 3 || told == 10 || told == 11 || told == 13;
+    if (told > 0 && !fits)
+        return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
+                                "its __dlpack_device__() announces device type %d, which contradicts its %s", (int)told,
+                                kind->attribute);
+    job->view->device_type = told == 10 || told == 11 ? 10 : kind->device_type;
+    job->view->device_id = told == job->view->device_type ? job->announced_id : -1; /* the interface does not tell */
+    return LEND_TAKE_OPEN;
 }
 
 static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kind *kind) {
@@ -1847,15 +1857,7 @@ static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kin
     job->view->device_type = kind->device_type;
     if (kind->device_type != 1) {
         result = lend_take_ask_device(job);
-        job->view->device_id = -1; /* the interface does not tell */
-        if (result >= 0 && job->announced > 0) {
-            if (!lend_take_may_show(kind->device_type, job->announced))
-                result = lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
-                                          "it has a %s, and announces device type %d", kind->attribute,
-                                          (int)job->announced);
-            job->view->device_type = job->announced;
-            job->view->device_id = job->announced_id;
-        }
+        if (result >= 0) result = lend_take_put(job, kind);
     }
     if (result >= 0)
         result = lend_take_meaning(job, kind, facts, parts[4], parts[5], kind->device_type == 2 ? parts[6] : NULL);
@@ -1877,6 +1879,7 @@ static inline int lend_take_by(lend_take_job *job, int door) {
     static const char *const names[LEND_TAKE_DOORS] = {"DLPack capsule", "buffer protocol", "DLPack C exchange API",
                                                        "DLPack", "CUDA array interface", "SYCL USM array interface",
                                                        "array interface"};
+    int may;
     job->door = names[door];
     switch (door) {
     case 0: return PyCapsule_CheckExact(job->object) ? lend_take_capsule(job, job->object) : LEND_TAKE_ABSENT;
@@ -1885,7 +1888,10 @@ static inline int lend_take_by(lend_take_job *job, int door) {
     case 3: return lend_take_by_dlpack(job);
     case 4: return lend_take_by_interface(job, &cuda);
     case 5: return lend_take_by_interface(job, &sycl);
-    default: return lend_take_by_interface(job, &numpy);
+    default:
+        /* also when the device interface was refused: what this one shows may be an address of the device's */
+        may = lend_take_may_open(job);
+        return may < 0 ? may : may == 0 ? LEND_TAKE_ABSENT : lend_take_by_interface(job, &numpy);
     }
 }
 

@@ -182,7 +182,9 @@ cdef int name_opaque(object obj, Protocol protocol, dict facts, str typestr, Rec
             if not want & WANT_BYTES and not name.startswith(("void", "record")):
                 refuse("unread_name", obj, protocol, (name, typestr))
             return 0
-        if code_itemsize(code) == record.itemsize:
+        if code_itemsize(code) == record.itemsize and (made is not None or code.kind == KIND_RECORD):
+            record.dtype = code     # in the order that was registered
+        elif code_itemsize(code) == record.itemsize:
             order = ORDER_BIG if typestr[0] == ">" else 0 if typestr[0] == "<" else NATIVE_ORDER
             record.dtype = make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | order)
     return 0
