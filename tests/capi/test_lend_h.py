@@ -360,7 +360,9 @@ def test_a_request_that_this_lend_does_not_know_or_nothing_meets_is_refused(cons
 
 @WAYS
 @pytest.mark.parametrize(
-    "rest", [(ANY_TYPE, 0, 0, -2), (ANY_TYPE, 0, 0, -1, 3), (ANY_TYPE, 0, 0, -1, 0, -1)], ids=["ndim", "align", "device"]
+    "rest",
+    [(ANY_TYPE, 0, 0, -2), (ANY_TYPE, 0, 0, -1, 3), (ANY_TYPE, 0, 0, -1, 0, -1)],
+    ids=["ndim", "align", "device"],
 )
 def test_a_number_of_a_request_that_means_nothing_is_refused(consumer, way, rest):
     # an address divides by 3 now and then

@@ -8,6 +8,7 @@ import pytest
 import lend
 from lend.errors import LeaseLost, LendError
 from support import counting
+from support.children import run_clean
 from support.counting import CountingBuffer, CountingDLPack
 
 FLOATS = struct.pack("4f", 0.0, 1.0, 2.0, 3.0)
@@ -164,3 +165,47 @@ def test_loans_may_be_listed_while_others_lend():
     assert together(work)[0] == [[16]] * 20
     view.release()
     assert (standing.audit(), moving.audit(), moving.gets) == ([], [], (THREADS - 1) * 20)
+
+
+FIRST_USES = """
+    import array, sys, threading
+    import lend
+
+    numbers = array.array("i", [1, 2, 3])
+    uses = [
+        lambda: lend.view(numbers).tolist(),
+        lambda: lend.to(numbers, "memoryview"),
+        lambda: lend.explain(numbers, "memoryview"),
+        lambda: lend.view(numbers).verify(),
+        lambda: lend.view(numbers, copy=True),
+        lambda: lend.DType("int32"),
+    ]
+    start = threading.Barrier(len(uses))
+
+    def use(first):
+        start.wait()
+        first()
+
+    threads = [threading.Thread(target=use, args=(first,)) for first in uses]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_first_uses_by_several_threads_at_once_load_what_they_need():
+    for _ in range(10):
+        run_clean(FIRST_USES, options=())
+
+
+@pytest.mark.parametrize("package", ["adapters", "dtypes", "inspection", "plan", "protocols", "views"])
+def test_a_package_imports_none_of_its_modules_for_which_another_thread_may_hold_the_lock(package):
+    # importing `lend.plan.ways` locks it and then waits for `lend.plan`, which must not wait for `lend.plan.ways`
+    loaded = run_clean(f"""
+        import sys, lend
+        before = set(sys.modules)
+        import lend.{package}
+        print([name for name in sys.modules if name.startswith("lend.{package}.") and name not in before])
+    """)
+    assert loaded.strip() == "[]"

@@ -39,9 +39,7 @@ def unknown_text(text: str, names: "Iterable[str]") -> Exception:
 
     # a packed type has a number of lanes behind its name
     fewest = {"2": 4, "4": 2, "6": 4}  # that fill whole bytes, by the bits
-    whole = [
-        f"{name}x{fewest[name.lstrip('uintfloa')[0]]}" if name.endswith("_packed") else name for name in names
-    ]
+    whole = [f"{name}x{fewest[name.lstrip('uintfloa')[0]]}" if name.endswith("_packed") else name for name in names]
     near = get_close_matches(text[:40], [*whole, "datetime64[ns]", "timedelta64[ns]", "opaque[8]"], 3)
     hint = f"near: {', '.join(near)}" if near else "examples: float32, >int32, datetime64[ns], opaque[7], <i4"
     return ValueError(f"{shortened(repr(text))} names no dtype; {hint}")

@@ -1,14 +1,22 @@
 """Moving memory from one library to another: `to` does it, `explain` tells beforehand what it would do."""
 
-from lend.plan import planner
-from lend.plan.steps import Plan, Step
-from lend.plan.ways import to
+__all__ = ["Plan", "Step", "explain", "to"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Plan", "Step", "explain", "to"]
+    from lend.plan.steps import Plan, Step
+    from lend.plan.ways import to
+else:
+    # a package that imported its own modules would wait for a thread that imports one of them, and that for it
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module 'lend.plan' has no attribute {name!r}")
+        from lend.plan import steps, ways
+
+        globals()[name] = value = getattr(ways if name == "to" else steps, name)
+        return value
 
 
 def explain(
@@ -20,7 +28,7 @@ def explain(
     nulls: "Any" = None,
     alias_readonly: bool = False,
     **options: "Any",
-) -> Plan:
+) -> "Plan":
     """Tell what `lend.to` with the same arguments would do: by which protocols, what is copied, by whom and why.
 
     It is the very plan that `lend.to` carries out; what that would refuse is refused here with the same error. Nothing
@@ -48,6 +56,8 @@ def explain(
     >>> lend.explain(b"1234", "memoryview", copy=True).bytes_copied
     4
     """
+    from lend.plan import planner
+
     if target is None and device is None and not options and nulls is None:
         return planner.survey(obj, copy, alias_readonly)
     return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).written_down()
