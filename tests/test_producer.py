@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import lend
-from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory
+from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory
 from support import counting
 
 VALUES = [1.0, 2.0, 3.0, 4.0]

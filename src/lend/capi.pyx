@@ -94,8 +94,8 @@ cdef extern from "Python.h":
     bint PyErr_ExceptionMatches(PyObject*)
 
 cdef enum:
-    KNOWN_REQUEST = 63   # LEND_WRITABLE to LEND_NEED_ALIGNED
-    BOTH_ORDERS = 6      # LEND_C_ORDER | LEND_F_ORDER
+    KNOWN_REQUEST = 63 << 8   # LEND_WRITABLE to LEND_NEED_ALIGNED
+    BOTH_ORDERS = 6 << 8      # LEND_C_ORDER | LEND_F_ORDER
 
 # the flags that mean the same in a Record and a lend_view, and have the same bits: LEND_READONLY to LEND_OPAQUE_HANDLE
 cdef enum:
@@ -205,7 +205,7 @@ cdef inline int wanted(const lend_request* request) except -1:
     if request.struct_size < sizeof(lend_request):
         raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
     if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
-        raise ValueError(f"lend_request.flags {request.flags:#x} are unknown to this lend, or ask for both orders")
+        raise wrong_flags(request.flags)
     if not can_be_met(request):
         raise ValueError(
             f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
@@ -214,6 +214,15 @@ cdef inline int wanted(const lend_request* request) except -1:
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
     return WANT_ANY
+
+
+cdef object wrong_flags(uint32_t flags):
+    seldom()
+    if flags & BOTH_ORDERS == BOTH_ORDERS:
+        return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
+    return ValueError(
+        f"lend_request.flags have {flags & ~KNOWN_REQUEST:#x}, which this lend does not know (LEND_READONLY to "
+        "LEND_SYNC_UNKNOWN are of a lend_view, LEND_WRITABLE and those after it of a request)")
 
 
 cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
@@ -306,8 +315,8 @@ cdef object another_type(View view, const lend_request* request):
     from lend.errors import UnsupportedType
     size = f"of {request.dtype.itemsize} bytes" if request.dtype.itemsize else "of any size"
     return UnsupportedType.build(
-        f"a dtype of code {request.dtype.code}, order {chr(request.dtype.order)!r} and {size} was required; this memory "
-        f"holds {view.dtype}, and lend does not convert values",
+        f"a dtype of code {request.dtype.code}, order {chr(request.dtype.order)!r} and {size} was required; this "
+        f"memory holds {view.dtype}, and lend does not convert values",
         came=refusals.facts(view),
         remedy="another array, or LEND_ANY_TYPE in the request",
     )
@@ -427,7 +436,7 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
     cdef CallbackOwner made
     if said.abi >> 16 != LEND_ABI_MAJOR or said.struct_size < sizeof(lend_view):
         raise wrong_abi(said)
-    if owner is NULL and release is NULL:
+    if release is NULL and (owner is NULL or <object> owner is None):
         raise TypeError("lend_wrap needs what keeps the memory alive: an owner, or a release function")
     read_description(said, &record)
     try:
@@ -473,7 +482,7 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     record.device_type = <unsigned char> said.device_type
     record.device_id = 0 if said.device_type == 1 else said.device_id
     record.exports = 0
-    record.data = <char*> said.data + said.byte_offset
+    record.data = <char*> (<size_t> said.data + <size_t> said.byte_offset)
     record.flags = ((READONLY if said.flags & LEND_READONLY else 0)
                     | (EXCLUSIVE if said.flags & LEND_EXCLUSIVE else 0))
     if said.flags & LEND_OPAQUE_HANDLE:
@@ -489,17 +498,33 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
         row_major(record)
     elif said.flags & LEND_F_CONTIGUOUS:
         column_major(record)
+    elif strides_forgotten(record):
+        clear_dims(record)
+        raise wrong("strides", 0, "the steps in bytes, dims[LEND_INLINE_DIMS + i]")
     if check_layout(record) != LAYOUT_OK:
         extents = tuple([shape[i] for i in range(said.ndim)])
         clear_dims(record)
         raise wrong("dims", extents, "extents that are not negative, and with their strides fit the address space")
     span_of(record, &low, &high)
     address = <size_t> record.data
-    if high > low and (address == 0 or (low < 0 and address < <size_t> -low) or address + <size_t> high < address):
+    if high > low and (address == 0 or address < <size_t> said.data or (low < 0 and address < <size_t> -low)
+                       or address + <size_t> high < address):
         clear_dims(record)
         raise wrong("data", address, "an address with room for shape and strides")
     record.flags |= UNBOUNDED
     return 0
+
+
+cdef bint strides_forgotten(const Record* record) noexcept nogil:
+    """Whether there is something to step over, and no stride but 0."""
+    cdef bint found = False
+    cdef int i
+    for i in range(record.ndim):
+        if shape_of(record)[i] > 1:
+            if strides_of(record)[i]:
+                return False
+            found = True
+    return found
 
 
 cdef void column_major(Record* record) noexcept nogil:

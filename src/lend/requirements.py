@@ -23,7 +23,10 @@ def unmet(
     _check_integer("align", align)
     if ndim is not None and view.ndim != ndim:
         more = ndim - view.ndim
-        remedy = "lend.view(x).reshape(...)" if more < 0 else f"lend.view(x)[{', '.join(['None'] * more)}]"
+        remedy = "lend.view(x).reshape(...)"
+        if more > 0:
+            # ndim may be any number
+            remedy = f"lend.view(x)[{', '.join(['None'] * more)}]" if ndim <= 64 else "64 dimensions at most"
         raise UnsupportedLayout.build(
             f"a View of {ndim} dimensions was required; this memory has {view.ndim}",
             came=describe.came(view),
@@ -104,6 +107,15 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
         remedy=advice.to_device(wanted)
         if view.device.is_host
         else f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+    )
+
+
+def gaps_not_writable(view: "View") -> LendError:
+    return ReadOnlyMemory.build(
+        f"the bytes between the elements of shape {view.shape} with strides {view.strides} were not lent, so that the "
+        "bytes from the first to the last are read-only; writable ones were asked for",
+        came=describe.came(view),
+        remedy="lend.view(x), which has the elements alone; or copy=True",
     )
 
 

@@ -8,7 +8,7 @@ import lend
 from support.counting import IS_COPIED, READ_ONLY, CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface
 
-WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 1, 2, 4, 8, 16, 32
+WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 256, 512, 1024, 2048, 4096, 8192
 NATIVE = "<" if sys.byteorder == "little" else ">"
 SIXTEEN = bytes(range(16))
 

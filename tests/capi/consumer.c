@@ -154,6 +154,9 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'a': said.abi = 7 << 16; break;
         case 's': said.struct_size = 8; break;
         case 'F': said.flags = LEND_F_CONTIGUOUS; break;
+        case 'z': said.flags = 0; break; /* no strides either */
+        case 'r': said.flags = 0; said.dims[LEND_INLINE_DIMS + 1] = 2; break; /* the first row thrice */
+        case 'N': return lend_wrap(&said, Py_None, NULL, NULL);
         }
     }
     return lend_wrap(&said, owner == Py_None ? NULL : owner, callback ? count_release : NULL, &released);

@@ -24,7 +24,7 @@ from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.device_producers import ADDRESS, CudaInterface, SyclInterface, TorchLike
 
 READONLY, C, F, ALIGNED, EXCLUSIVE = 1, 2, 4, 8, 16
-WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 1, 2, 4, 8, 16, 32
+WRITABLE, C_ORDER, F_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 256, 512, 1024, 2048, 4096, 8192
 ANY_TYPE = 255
 HERE = "<" if sys.byteorder == "little" else ">"
 THERE = "><"[HERE == ">"]
@@ -307,6 +307,7 @@ def test_the_owner_is_named_as_the_producer(consumer):
 WRONG = {
     "ndim": "65", "far_dims": "far_dims", "data": "data", "type of 17 bits": "dtype", "unknown code": "dtype",
     "extent": "dims", "large": "dims", "void device": "device_type", "handle": "flags",
+    "zero strides": r"strides of the lend_view is 0, not the steps in bytes, dims\[LEND_INLINE_DIMS",
 }  # fmt: skip
 
 
@@ -324,9 +325,22 @@ def test_a_description_of_another_abi_is_refused(consumer, wrong):
         consumer.wrapped(None, True, wrong)
 
 
-def test_memory_that_nobody_keeps_is_not_lent(consumer):
+@pytest.mark.parametrize("wrong", [None, "None for an owner"])
+def test_memory_that_nobody_keeps_is_not_lent(consumer, wrong):
     with pytest.raises(TypeError, match="an owner, or a release function"):
-        consumer.wrapped(None, False, None)
+        consumer.wrapped(None, False, wrong)
+
+
+def test_a_stride_of_zero_beside_others_repeats_an_element(consumer):
+    view = consumer.wrapped(None, True, "row thrice")
+    assert (view.tolist(), view.readonly) == ([[0, 1, 2, 3]] * 3, True)
+
+
+@WAYS
+@pytest.mark.parametrize("flag", [1, 8, 32, 64], ids=["READONLY", "ALIGNED", "OPAQUE_HANDLE", "SYNC_UNKNOWN"])
+def test_a_flag_of_a_view_in_a_request_is_refused(consumer, way, flag):
+    with pytest.raises(ValueError, match="LEND_WRITABLE and those after it"):
+        getattr(consumer, way)(b"abcd", flag)
 
 
 def test_the_host_may_read_host_memory(consumer):
@@ -354,7 +368,7 @@ def test_the_host_may_not_read_memory_of_a_device(consumer):
 @WAYS
 @pytest.mark.parametrize("flags", [64, 1 << 31, C_ORDER | F_ORDER, C_ORDER | F_ORDER | COPY_IF_NEEDED])
 def test_a_request_that_this_lend_does_not_know_or_nothing_meets_is_refused(consumer, way, flags):
-    with pytest.raises(ValueError, match="unknown to this lend, or ask for both orders"):
+    with pytest.raises(ValueError, match="which this lend does not know|ask for one of them"):
         getattr(consumer, way)(BASE, flags)
 
 

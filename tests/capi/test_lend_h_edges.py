@@ -12,7 +12,7 @@ from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 
 HERE = "<" if sys.byteorder == "little" else ">"
 THERE = "><"[HERE == ">"]
-C_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 2, 8, 16, 32
+C_ORDER, COPY_IF_NEEDED, COPY, NEED_ALIGNED = 512, 2048, 4096, 8192
 OPAQUE_HANDLE = 32
 METAL = (8, 0)
 WAYS = pytest.mark.parametrize("way", ["acquired", "borrowed"])

@@ -79,3 +79,34 @@ def test_the_example_refuses_what_it_cannot_take(total, wrong, error):
 def test_the_examples_are_as_short_as_it_is_said():
     assert len(block("c").strip().splitlines()) <= 20
     assert len(block("cython").strip().splitlines()) - 2 <= 12
+
+
+WRAPS = """
+#include "lend.h"
+#include <stdlib.h>
+static int freed = 0;
+static void counted(void *block) { freed++; free(block); }
+static PyObject *doubles(PyObject *module, PyObject *none) {
+    const int64_t n = 3;
+    double *block = (double *)malloc(n * sizeof(double));
+    for (int i = 0; i < n; i++) block[i] = i + 0.5;
+@EXAMPLE@}
+static PyObject *freed_so_far(PyObject *module, PyObject *none) { return PyLong_FromLong(freed); }
+static PyMethodDef methods[] = {{"doubles", doubles, METH_NOARGS, NULL},
+                                {"freed_so_far", freed_so_far, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "wrapping", NULL, -1, methods, NULL, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_wrapping(void) { return PyModule_Create(&definition); }
+"""
+
+
+def test_the_example_that_wraps_memory_lends_it_and_gets_it_back_once(tmp_path):
+    example = re.findall(r"^```c\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[1]
+    source = tmp_path / "wrapping.c"
+    source.write_text(WRAPS.replace("@EXAMPLE@", example.replace("free, block", "counted, block")), encoding="utf-8")
+    module = compile_module(source, "wrapping", tmp_path, flags=["-std=c99", "-DPy_LIMITED_API=0x030b0000"])
+    view = module.doubles()
+    part = memoryview(view)[1:]
+    del view
+    assert (part.tolist(), module.freed_so_far()) == ([1.5, 2.5], 0)
+    del part
+    assert module.freed_so_far() == 1

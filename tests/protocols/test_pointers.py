@@ -1,5 +1,6 @@
 """A pointer and a size and nothing else: taken as read-only bytes, the object being the owner (dataframe-api#39)."""
 
+import ctypes
 import sys
 
 import pytest
@@ -158,3 +159,26 @@ def test_our_own_buffer_is_such_an_object():
     twin = type("Twin", (), {"ptr": buffer.ptr, "size": buffer.size, "kept": buffer})()
     again = lend.buffer(twin)
     assert (again.ptr, again.tobytes()) == (buffer.ptr, DATA)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"), [("device", "cuda:0"), ("device_id", 0), ("device_type", 2), ("device_ordinal", 1)]
+)
+def test_a_pointer_of_an_object_that_has_a_device_is_not_taken_for_one_of_the_host(attribute, value):
+    class Memory:
+        ptr, size = 0x7F00_0000_0000, 32
+
+    setattr(Memory, attribute, value)
+    with pytest.raises(NotLendable, match=f"{attribute} says that it may not be host memory"):
+        lend.view(Memory())
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("device", "cpu"), ("device", "CPU:0"), ("device_type", 1)])
+def test_a_pointer_of_an_object_that_says_cpu_is_taken(attribute, value):
+    block = (ctypes.c_char * 4)(*b"abcd")
+
+    class Memory:
+        ptr, size, kept = ctypes.addressof(block), 4, block
+
+    setattr(Memory, attribute, value)
+    assert lend.view(Memory()).tobytes() == b"abcd"

@@ -1,7 +1,8 @@
 """Producers and consumers that keep books, made of compiled code.
 
 Producers: `CountingBuffer` (buffer protocol), `CountingDLPack` (`__dlpack__`), `CountingExchange` (the C exchange API).
-`CarelessBuffer(source)` has an export count (`.live`) and ignores it: `.resize(n)` moves its memory at any time.
+`CarelessBuffer(source)` has an export count (`.live`) and ignores it: `.resize(n)` moves its memory at any time. With
+`.nameless = 1` its Py_buffer does not say whose it is, with `.silent = 1` it refuses without setting an exception.
 All own their memory and overwrite it with 0xDD when the last loan is back, so that a late read has a wrong value.
 Consumers: `hold` and `getbuffer`, `consume`, `exchange_take` and the other `exchange_` functions.
 """

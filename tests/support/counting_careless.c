@@ -1,9 +1,10 @@
 /* An exporter that ignores its own exports: it moves its memory whenever it is told to, as a buffer that is packed into.
  *
  * The memory it has left is overwritten and kept until the exporter goes, so that a late read has a wrong value and is
- * no read of freed memory.
+ * no read of freed memory. Told so, it makes other mistakes of a program in C as well.
  */
 #include "counting.h"
+#include <structmember.h>
 
 typedef struct Block {
     struct Block *left; /* the one before */
@@ -15,6 +16,7 @@ typedef struct {
     PyObject_HEAD
     Block *block;
     atomic_long live, gets;
+    int nameless, silent;
 } CarelessBuffer;
 
 static int move_to(CarelessBuffer *self, Py_ssize_t nbytes)
@@ -55,7 +57,11 @@ static int careless_getbuffer(PyObject *op, Py_buffer *view, int flags)
 {
     CarelessBuffer *self = (CarelessBuffer *)op;
     if (self->block == NULL) { PyErr_SetString(PyExc_BufferError, "CarelessBuffer: not made"); return -1; }
-    if (PyBuffer_FillInfo(view, op, self->block->bytes, self->block->nbytes, 0, flags) < 0) return -1;
+    view->obj = NULL;
+    if (self->silent) return -1;
+    if (PyBuffer_FillInfo(view, self->nameless ? NULL : op, self->block->bytes, self->block->nbytes, 0, flags) < 0)
+        return -1;
+    if (self->nameless) return 0; /* nobody will be able to give it back */
     self->live++;
     self->gets++;
     return 0;
@@ -98,6 +104,11 @@ static PyGetSetDef careless_getset[] = {
     {"address", careless_address, NULL, "of the first byte, where it is now", NULL},
     {NULL},
 };
+static PyMemberDef careless_members[] = {
+    {"nameless", T_INT, offsetof(CarelessBuffer, nameless), 0, "1: the Py_buffer does not say whose it is"},
+    {"silent", T_INT, offsetof(CarelessBuffer, silent), 0, "1: it refuses without an exception"},
+    {NULL},
+};
 static PyBufferProcs careless_buffer = {careless_getbuffer, careless_releasebuffer};
 
 PyTypeObject CarelessBuffer_Type = {
@@ -109,5 +120,6 @@ PyTypeObject CarelessBuffer_Type = {
     .tp_dealloc = careless_dealloc,
     .tp_methods = careless_methods,
     .tp_getset = careless_getset,
+    .tp_members = careless_members,
     .tp_as_buffer = &careless_buffer,
 };

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lend
-from lend.errors import MalformedDescriptor
+from lend.errors import MalformedDescriptor, UnsupportedLayout
 
 HUGE = 2**70
 BLOCK = (ctypes.c_char * 64)()
@@ -36,8 +36,14 @@ def test_an_extent_beyond_64_bits_is_refused_also_beside_an_empty_one():
         lend.view(b"").reshape(HUGE, 0)
 
 
-def test_an_empty_view_takes_extents_whose_product_does_not_fit():
-    assert lend.view(b"").reshape(2**40, 2**40, 0).shape == (2**40, 2**40, 0)
+def test_an_empty_view_takes_no_extents_whose_product_does_not_fit():
+    with pytest.raises(UnsupportedLayout, match="does not fit the address space"):
+        lend.view(b"").reshape(2**40, 2**40, 0)
+
+
+def test_an_empty_view_reinterpreted_takes_no_items_too_large_for_its_extents():
+    with pytest.raises(UnsupportedLayout, match="does not fit the address space"):
+        lend.view(b"").reshape(2**60, 0).reinterpret("opaque[100]")
 
 
 def test_an_index_beyond_64_bits_is_out_of_bounds():

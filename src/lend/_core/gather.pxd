@@ -59,6 +59,8 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
     cdef char* start = to
     cdef int dims = 0
     cdef int i, k
+    if size == 0:
+        return  # any number of items
     # dimensions from the fastest in the destination to the slowest; those that run on are one
     for i in range(source.ndim):
         k = i if fortran else source.ndim - 1 - i

@@ -193,7 +193,7 @@ cdef inline int check_layout(Record* record) noexcept nogil:
         row_major(record)
         record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
         return LAYOUT_OK
-    if wide or low < -FARTHEST or high > FARTHEST:
+    if wide or low < -FARTHEST or high > FARTHEST or high - low > FARTHEST:
         return LAYOUT_TOO_WIDE
     if record.ndim > 1 and total != record.itemsize:
         for i in range(record.ndim):
@@ -210,7 +210,8 @@ cdef inline int check_layout(Record* record) noexcept nogil:
 
 
 cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high) noexcept nogil:
-    """Lowest and highest byte touched, relative to element 0, of a checked record: [low, high)."""
+    """Lowest and highest byte touched, relative to element 0, of a checked record: [low, high). Items of no bytes touch
+    none, whatever their strides."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef Py_ssize_t reach

@@ -122,7 +122,8 @@ def is_table(cls: type) -> bool:
 # -- builtins ------------------------------------------------------------------------------------------------------
 
 
-def _of_str(text: str) -> "str | list[str]":
+def _of_str(obj: str) -> "str | list[str]":
+    text = str.__str__(obj)  # a subclass loses its own methods
     if text in TARGETS:
         return f'the object first, then the target: lend.to(x, "{text}")'
     if looks_like_path(text):
@@ -149,7 +150,7 @@ def _of_complex(_: "Any") -> str:
 
 def _of_number(number: "Any") -> "str | list[str]":
     one = 'an array of one element: array.array("d", [x])'
-    if isinstance(number, (bool, float)):
+    if issubclass(type(number), (bool, float)):
         return one
     typed = "lend.View.from_pointer(x, shape, dtype, owner=...)"
     return [one, f"if it is an address: lend.Buffer.from_pointer(x, nbytes, owner=...), or {typed}"]
@@ -158,7 +159,8 @@ def _of_number(number: "Any") -> "str | list[str]":
 def _of_sequence(items: "Any") -> str:
     from lend.protocols.order import ORDER
 
-    first = type(items[0]) if len(items) else int
+    base: "Any" = tuple if issubclass(type(items), tuple) else list  # noqa: UP037 - not imported; whatever a subclass makes of its items
+    first = type(base.__getitem__(items, 0)) if base.__len__(items) else int
     if issubclass(first, (bytes, bytearray, memoryview)) or any(shows(first, protocol.dunder) for protocol in ORDER):
         return "one of its items at a time: [lend.view(item) for item in x]"
     if issubclass(first, (str, dict)):

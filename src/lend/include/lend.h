@@ -109,14 +109,14 @@ typedef struct lend_view {
 #define LEND_VIEW_INIT {LEND_ABI, sizeof(lend_view), NULL, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, \
                         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, {NULL, NULL}}
 
-/* lend_request.flags */
+/* lend_request.flags: other bits than those of a view */
 enum {
-    LEND_WRITABLE = 1,       /* refuse read-only memory */
-    LEND_C_ORDER = 2,        /* row-major without gaps */
-    LEND_F_ORDER = 4,        /* column-major without gaps */
-    LEND_COPY_IF_NEEDED = 8, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
-    LEND_COPY = 16,          /* always fresh, writable memory */
-    LEND_NEED_ALIGNED = 32   /* every element at a multiple of its alignment, as LEND_ALIGNED says */
+    LEND_WRITABLE = 256,        /* refuse read-only memory */
+    LEND_C_ORDER = 512,         /* row-major without gaps */
+    LEND_F_ORDER = 1024,        /* column-major without gaps */
+    LEND_COPY_IF_NEEDED = 2048, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
+    LEND_COPY = 4096,           /* always fresh, writable memory */
+    LEND_NEED_ALIGNED = 8192    /* every element at a multiple of its alignment, as LEND_ALIGNED says */
 };
 
 typedef struct lend_request {
@@ -290,7 +290,8 @@ static inline void lend_release(lend_view *view) {
 
 /* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what: set
  * data, dtype (no record, no object), device_type, device_id, ndim and dims, of which LEND_C_CONTIGUOUS or
- * LEND_F_CONTIGUOUS fills in the strides (strides of 0 repeat one element); LEND_READONLY if it may not be written to.
+ * LEND_F_CONTIGUOUS fills in the strides (a stride of 0 repeats one
+ * element; without any other they were forgotten, and are refused); LEND_READONLY if it may not be written to.
  * It is copied. The memory must stay until `release(context)` was called, once, on any thread, with the GIL; or, with
  * `release` NULL, as long as `owner` lives.
  * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */

@@ -133,14 +133,14 @@ typedef struct lend_view {
 #define LEND_VIEW_INIT {LEND_ABI, sizeof(lend_view), NULL, 0, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, \
                         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, NULL, {NULL, NULL}}
 
-/* lend_request.flags */
+/* lend_request.flags: other bits than those of a view */
 enum {
-    LEND_WRITABLE = 1,       /* refuse read-only memory */
-    LEND_C_ORDER = 2,        /* row-major without gaps */
-    LEND_F_ORDER = 4,        /* column-major without gaps */
-    LEND_COPY_IF_NEEDED = 8, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
-    LEND_COPY = 16,          /* always fresh, writable memory */
-    LEND_NEED_ALIGNED = 32   /* every element at a multiple of its alignment, as LEND_ALIGNED says */
+    LEND_WRITABLE = 256,        /* refuse read-only memory */
+    LEND_C_ORDER = 512,         /* row-major without gaps */
+    LEND_F_ORDER = 1024,        /* column-major without gaps */
+    LEND_COPY_IF_NEEDED = 2048, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
+    LEND_COPY = 4096,           /* always fresh, writable memory */
+    LEND_NEED_ALIGNED = 8192    /* every element at a multiple of its alignment, as LEND_ALIGNED says */
 };
 
 typedef struct lend_request {
@@ -1182,6 +1182,8 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     }
     if (result < 0) return lend_take_raised(job, "PyObject_GetBuffer");
     job->lease->opened = 1; /* from here on every refusal releases it */
+    if (buffer->obj == NULL)
+        return lend_take_refuse(job, "obj", LEND_TAKE_FAULT, "its buffer does not say whose it is (obj is NULL)");
     if (buffer->itemsize < 0 || (uint64_t)buffer->itemsize > UINT32_MAX)
         return lend_take_refuse(job, "itemsize", LEND_TAKE_FAULT, "itemsize is %zd", buffer->itemsize);
     if (!lend_take_format(buffer->format, buffer->itemsize, &view->dtype))
@@ -1761,6 +1763,10 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
         job->lease->opened = 1;
         if (buffer->len < 0 || (buffer->len > 0 && buffer->buf == NULL) || !PyBuffer_IsContiguous(buffer, 'A'))
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT, "its data is no contiguous buffer");
+        if (buffer->obj == NULL || UINTPTR_MAX - (uintptr_t)buffer->buf < (uintptr_t)buffer->len)
+            return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
+                                    "its data is a buffer that leaves the address space (bounds), or says not whose it "
+                                    "is");
         if (start > buffer->len || start < -job->low || job->high > buffer->len - start)
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
                                     "bytes %lld to %lld from offset %lld on are described, and its buffer has %zd "

@@ -174,10 +174,10 @@ class Draft:
                 remedy=f'device="cpu" and copy=None (a copy of {amount(self.facts.nbytes)}, counted)',
             )
         raise NotHostAccessible.build(
-            f"{rules.form} is made of host memory, and this is on {here} (device)",
+            f"lend.to makes a {rules.form} of host memory alone so far, and this is on {here} (device)",
             came=self.facts.came,
-            remedy='device="cpu", which copies by name: not built yet for devices that the host cannot read; until '
-            "then move it with the library that made it",
+            remedy="hand on the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v), "
+            "cupy.asarray(v); or move it to the host with the library that made it",
         )
 
     def _copy_required(self, needed: "list[Reason]") -> CopyRequired:

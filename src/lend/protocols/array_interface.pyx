@@ -7,13 +7,14 @@ https://numpy.org/doc/stable/reference/arrays.interface.html
 """
 cimport cython
 from cpython.bool cimport PyBool_Check
-from cpython.buffer cimport PyBUF_ANY_CONTIGUOUS, PyBuffer_IsContiguous, PyObject_CheckBuffer, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_ANY_CONTIGUOUS, PyBuffer_IsContiguous, PyObject_CheckBuffer
 from cpython.dict cimport PyDict_Next
 from cpython.long cimport PyLong_CheckExact
 from cpython.ref cimport PyObject
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_FromObject
 from libc.stdint cimport UINT32_MAX, uint8_t, uintptr_t
 
+from lend._core.checked cimport buffer_obj, raise_pending
 from lend._core.owners cimport (
     BufferOwner, Protocol, exporter_of, new_buffer_owner, own_object, settle_lease, taken_by,
 )
@@ -37,6 +38,8 @@ ARRAY_INTERFACE = taken_by(Protocol(
 cdef str PLACE = "a pair (address, readonly)"
 
 cdef extern from "Python.h":
+    # one that fails may set no exception
+    int get_buffer "PyObject_GetBuffer"(object, Py_buffer*, int)
     bint is_ascii "PyUnicode_IS_ASCII"(object)
 
 
@@ -331,14 +334,19 @@ cdef object take_bytes(object obj, object place, object offset, Record* record, 
         read_number(obj, ARRAY_INTERFACE, "offset", offset, &start)
     owner = new_buffer_owner()
     try:
-        PyObject_GetBuffer(source, &owner.lease, PyBUF_ANY_CONTIGUOUS)
+        if get_buffer(source, &owner.lease, PyBUF_ANY_CONTIGUOUS) < 0:
+            raise_pending()
     except Exception as error:  # noqa: BLE001
         refuse_producer(obj, ARRAY_INTERFACE, error)
+    if buffer_obj(&owner.lease) is NULL:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a buffer that says whose it is (obj)"))
     # from here on the owner gives it back, whatever happens
     owner.exporter = exporter_of(&owner.lease)
     room = owner.lease.len
     if room < 0 or (room and owner.lease.buf is NULL) or not PyBuffer_IsContiguous(&owner.lease, c"A"):
         refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a contiguous buffer"))
+    if <uintptr_t> owner.lease.buf + <uintptr_t> room < <uintptr_t> owner.lease.buf:
+        refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a buffer within the address space (bounds)"))
     span_of(record, &low, &high)
     if start < 0 or start > room or start < -low or high > room - start:
         refuse("out_of_buffer", obj, ARRAY_INTERFACE, (start, low, high, room))

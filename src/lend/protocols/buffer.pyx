@@ -23,7 +23,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport UINT32_MAX
 from libc.string cimport memcpy
 
-from lend._core.checked cimport atomic_add, raise_pending
+from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
 from lend._core.owners cimport (
     BufferOwner,
     MemoryOwner,
@@ -183,6 +183,8 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except 
     # never weaker than FULL_RO: without ND or FORMAT producers answer with bare bytes
     if get_buffer(obj, lease, PyBUF_FULL if want & WANT_WRITABLE else PyBUF_FULL_RO) < 0:
         refuse_producer(obj, want)
+    if buffer_obj(lease) is NULL:
+        return release_and_refuse(obj, record, lease, True, "obj")
     # success is the take: every refusal from here on releases
     return read(obj, record, lease, want, True)
 
@@ -477,7 +479,9 @@ cdef bint may_be_read(object obj):
     if get_buffer(obj, &probe, PyBUF_FULL_RO) < 0:
         try:
             raise_pending()
-        except (BufferError, TypeError, ValueError):
+        except (MemoryError, RecursionError):
+            raise
+        except Exception:  # noqa: BLE001 - a producer may raise anything; what it raised first is told
             return False
     PyBuffer_Release(&probe)
     return True

@@ -90,7 +90,8 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
         return FIELD_BYTE_OFFSET
     span_of(record, &low, &high)
     if has_addresses(record.device_type):
-        record.data = <char*> tensor.data + tensor.byte_offset
+        # as integers: a compiler takes it that the sum of a pointer never wraps
+        record.data = <char*> (<uintptr_t> tensor.data + <uintptr_t> tensor.byte_offset)
         # the lowest and the highest byte must be addresses
         if (<uintptr_t> tensor.data > <uintptr_t> record.data
                 or (low < 0 and <uintptr_t> record.data < <uintptr_t> -low)

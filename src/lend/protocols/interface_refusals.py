@@ -54,8 +54,7 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
 
 def masked(obj: "Any", protocol: "Protocol") -> LendError:
     return UnsupportedType.build(
-        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore; nulls "
-        "are what lend.column is for",
+        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
         came=name(obj),
         tried=f"{protocol.dunder} -> mask",
         remedy="take data and mask apart: lend.view(x.data) and lend.view(x.mask)",
@@ -153,4 +152,14 @@ def no_copy_word(obj: "Any", protocol: "Protocol", error: TypeError) -> LendErro
         door=f"{protocol.dunder}(copy=False)",
         came=name(obj),
         remedy="call it yourself, and lend the array that it gives: lend.view(x.__array__())",
+    )
+
+
+def device_untold(obj: "Any", protocol: "Protocol", attribute: str) -> LendError:
+    return NotLendable.build(
+        f"{name(obj)} has ptr and a size, and {attribute} says that it may not be host memory; where it is only "
+        "__dlpack_device__ would tell",
+        came=name(obj),
+        tried=f"{protocol.name} -> {attribute}",
+        remedy='lend.Buffer.from_pointer(x.ptr, nbytes, owner=x, device="cuda:0") or wherever it is',
     )

@@ -8,10 +8,12 @@ from libc.stdint cimport uintptr_t
 
 from lend._core.owners cimport Protocol, own_object, taken_by
 from lend._core.record cimport (
-    DEVICE_CPU, READONLY, WANT_WRITABLE, Record, check_layout, set_ndim, shape_of, strides_of,
+    DEVICE_CPU, LAYOUT_OK, READONLY, WANT_WRITABLE, Record, check_layout, clear_dims, set_ndim, shape_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, make_code
 from lend.protocols.integers cimport read_address, read_size
+
+from lend.errors import LendError
 
 POINTERS = taken_by(Protocol(
     name="ptr and size", dunder="ptr", devices=(1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18), readonly=True,
@@ -46,9 +48,13 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
             refuse("no_door", obj)
         if hasattr(obj, "__dlpack_device__"):
             device_type, device_id = ask_device(obj)
+        else:
+            place = told_otherwise(obj)
+            if place:
+                refuse("device_untold", obj, (place,))
         pointed = read_address(pointer, &address)
         sized = read_size(size, &room)
-    except BufferError:
+    except LendError:
         raise
     except Exception as error:  # noqa: BLE001 - properties, `__index__` and `__dlpack_device__` may be anybody's
         refuse_producer(obj, error)
@@ -73,8 +79,20 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     set_ndim(record, 1)
     shape_of(record)[0] = room
     strides_of(record)[0] = 1
-    check_layout(record)
+    if check_layout(record) != LAYOUT_OK:
+        clear_dims(record)
+        refuse("bad_interface", obj, (field, size, "a number of bytes that fits the address space"))
     return own_object(obj, record)
+
+
+cdef str told_otherwise(object obj):
+    """The attribute by which an object without `__dlpack_device__` says that it may not be in host memory."""
+    for name in ("device", "device_type", "device_id", "device_ordinal"):
+        said = getattr(obj, name, None)
+        if said is not None and not str(said).lower().startswith("cpu") and not (
+                name == "device_type" and said == DEVICE_CPU):
+            return name
+    return ""
 
 
 cdef tuple ask_device(object obj):

@@ -394,6 +394,15 @@ def too_precise() -> LendError:
     )
 
 
+def too_large(obj: "Any", shape: "tuple[int, ...]", itemsize: int) -> LendError:
+    return UnsupportedLayout.build(
+        f"the size of shape {shown(shape)} in items of {itemsize} bytes does not fit the address space, even without "
+        "its extents of 0",
+        came=facts(obj),
+        remedy="extents whose product, without those of 0, fits 63 bits",
+    )
+
+
 def too_many_dimensions(shown: "Any", got: int, most: int) -> LendError:
     return UnsupportedLayout.build(
         f"{got} dimensions were asked for; lend has {most} at most",

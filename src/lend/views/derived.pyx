@@ -6,8 +6,9 @@ from libc.stdint cimport uint8_t
 from lend._core.gather cimport gather, swap_bytes
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
-    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record,
-    byte_count, check_layout, copy_record, element_count, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
+    Record, byte_count, check_layout, copy_record, element_count, on_host, row_major, set_ndim, shape_of, span_of,
+    strides_of,
 )
 from lend.dtypes.code cimport (
     KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
@@ -469,7 +470,10 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
     other.record.data += offset
     other.record.dtype = code
     other.record.itemsize = <unsigned int> code_itemsize(code)
-    check_layout(&other.record)
+    if check_layout(&other.record) != LAYOUT_OK:
+        # of an empty View: the extents beside the 0 are as free as the strides, and are to fit all the same
+        from lend.protocols import refusals
+        raise refusals.too_large(view, tuple(extents), other.record.itemsize)
     other.holder = owner
     track(other)
     return other

@@ -88,9 +88,9 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
 
 def _dividing(extent: int, old: int, new: int) -> int:
     """The largest extent up to this one whose items of `old` bytes are a whole number of `new` bytes."""
-    while extent * old % new:
-        extent -= 1
-    return extent
+    from math import gcd
+
+    return extent - extent % (new // gcd(old, new))
 
 
 def _completed(view: "View", shape: "Sequence[int]") -> "tuple[int, ...]":
