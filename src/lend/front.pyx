@@ -224,9 +224,6 @@ def buffer(obj, *, copy=None, writable=None):
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
         made.record.flags |= READONLY
-    if writable and not made.record.flags & (C_CONTIGUOUS | F_CONTIGUOUS):
-        from lend.requirements import gaps_not_writable
-        raise gaps_not_writable(made)
     return bytes_of(owner_of(made), &made.record)
 
 

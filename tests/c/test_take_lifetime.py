@@ -12,7 +12,7 @@ from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface, Only
 
 SIXTEEN = bytes(range(16))
-COPY = 16
+COPY = 4096
 PRODUCERS = {
     "buffer protocol": lambda: CountingBuffer(SIXTEEN, format="f", itemsize=4, shape=(4,)),
     "DLPack": lambda: CountingDLPack(SIXTEEN, (4,)),
@@ -199,7 +199,7 @@ def test_takes_on_many_threads_keep_the_books(taker):
 
 
 @EACH
-@pytest.mark.parametrize("request_", [{}, {"flags": COPY}, {"flags": 1}, {"ndim": 3}], ids=str)
+@pytest.mark.parametrize("request_", [{}, {"flags": COPY}, {"flags": 256}, {"ndim": 3}], ids=str)
 def test_no_reference_is_lost(taker, name, request_):
     producer = PRODUCERS[name]()
     before = sys.getrefcount(producer)
@@ -252,7 +252,7 @@ def resident():
     except OSError: return 0
 def used(): return sys.getallocatedblocks(), resident()
 for name, source in sources.items():
-    for request in {"flags": 0}, {"flags": 16}:
+    for request in {"flags": 0}, {"flags": 4096}:
         count = 4000 if name != "a megabyte" else 200
         rounds(source, request, 300)  # what a producer remembers of its calls is full then
         blocks, memory = used()
@@ -274,7 +274,7 @@ def test_a_release_after_the_end_of_the_interpreter_does_nothing(taker):
         + """
 for source in sources:
     module.release_after_the_end(module.take(source))
-    module.release_after_the_end(module.take(source, {"flags": 16}))
+    module.release_after_the_end(module.take(source, {"flags": 4096}))
 """,
         args=(taker.name, taker.path),
     )

@@ -232,7 +232,7 @@ def test_objects_of_the_buffer_of_a_view_are_taken(taker, same):
 @pytest.mark.parametrize("shape", [(1, 3), (3, 4), (2, 3, 4)], ids=str)
 def test_rows_behind_pointers_are_gathered_when_a_copy_is_asked_for(taker, shape):
     plain, rows = grid("h", shape), grid("h", shape, flags=testbuffer.ND_PIL)
-    for flags in (8, 16):
+    for flags in (2048, 4096):
         taken = taker(rows, flags=flags)
         assert (taken.shape, taken.tobytes()) == (shape, plain.tobytes())
         assert taken.exclusive and not taken.readonly and taken.c_contiguous
@@ -240,7 +240,7 @@ def test_rows_behind_pointers_are_gathered_when_a_copy_is_asked_for(taker, shape
 
 def test_rows_behind_pointers_are_gathered_column_major_too(taker):
     rows = grid("h", (3, 4), flags=testbuffer.ND_PIL)
-    taken = taker(rows, flags=8 | 4)
+    taken = taker(rows, flags=2048 | 1024)
     assert (taken.strides, taken.tobytes()) == ((2, 6), rows.tobytes())
 
 

@@ -158,7 +158,7 @@ def test_a_tensor_lives_as_long_as_it_is_taken(taker):
 
 def test_a_tensor_is_written_through(taker):
     source = torch.zeros(3, dtype=torch.uint8)
-    taker(source, flags=1).fill(7)
+    taker(source, flags=256).fill(7)
     assert source.tolist() == [7, 7, 7]
 
 

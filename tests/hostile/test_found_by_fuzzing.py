@@ -47,7 +47,7 @@ WIDE = {
 @pytest.mark.parametrize("name", WIDE)
 def test_a_buffer_that_leaves_the_address_space_is_refused(name, take):
     exporter = CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie=WIDE[name])
-    with pytest.raises(MalformedDescriptor, match="bounds"):
+    with pytest.raises(MalformedDescriptor, match="bounds|too high for a len"):
         take(exporter)
     assert exporter.audit() == []
 
@@ -59,7 +59,7 @@ def shown(facts):
 @TAKES
 def test_a_buffer_inside_an_interface_that_leaves_the_address_space_is_refused(take):
     lender = CountingBuffer(48, lie={"buf": -8})
-    with pytest.raises(MalformedDescriptor, match="bounds"):
+    with pytest.raises(MalformedDescriptor, match="bounds|too high for a len"):
         take(shown({"version": 3, "shape": (6,), "typestr": "<f8", "data": lender}))
     assert lender.audit() == []
 

@@ -31,7 +31,6 @@ PANDAS = {
         lambda pd: pd.Series([True, None], dtype="boolean"),
         'x.to_numpy("float64", na_value=float("nan"))',
     ),
-    "objects": (lambda pd: pd.Series([1, 2], dtype=object), 'x.astype("float64")'),
     "periods": (lambda pd: pd.Series(pd.period_range("2020", periods=2)), 'x.astype("int64")'),
     "intervals": (lambda pd: pd.Series(pd.interval_range(0, 2)), "x.array.left"),
     "sparse": (lambda pd: pd.Series([0, 1], dtype="Sparse[int]"), "x.to_numpy()"),

@@ -932,7 +932,7 @@ static inline int lend_take_check_request(const lend_request *request) {
     if (request->struct_size < sizeof(lend_request))
         PyErr_Format(PyExc_ValueError, "lend_request.struct_size is %u: start from LEND_REQUEST_INIT",
                      (unsigned)request->struct_size);
-    else if (request->flags >= 2 * LEND_NEED_ALIGNED)
+    else if ((request->flags & 255) != 0 || request->flags >= 2 * LEND_NEED_ALIGNED)
         PyErr_Format(PyExc_ValueError, "lend_request.flags is 0x%x: only the flags of lend_request are known",
                      (unsigned)request->flags);
     else if ((request->flags & LEND_C_ORDER) && (request->flags & LEND_F_ORDER))

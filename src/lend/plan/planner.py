@@ -176,8 +176,8 @@ class Draft:
         raise NotHostAccessible.build(
             f"lend.to makes a {rules.form} of host memory alone so far, and this is on {here} (device)",
             came=self.facts.came,
-            remedy="hand on the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v), "
-            "cupy.asarray(v); or move it to the host with the library that made it",
+            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v), "
+            'cupy.asarray(v); device="cpu", which copies by name, is not built yet for such devices',
         )
 
     def _copy_required(self, needed: "list[Reason]") -> CopyRequired:

@@ -33,7 +33,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         if not why:
             array = obj.__array__(copy=False)
             if getattr(array, "mask", None) is not None:
-                why = "it gives a masked array, and a View has no nulls"
+                why = "it gives a masked array; nulls are what lend.column is for"
             elif is_fresh(array):
                 why = "asked for copy=False it made a new array all the same"
     except AttributeError as error:

@@ -54,7 +54,8 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
 
 def masked(obj: "Any", protocol: "Protocol") -> LendError:
     return UnsupportedType.build(
-        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
+        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore; nulls "
+        "are what lend.column is for",
         came=name(obj),
         tried=f"{protocol.dunder} -> mask",
         remedy="take data and mask apart: lend.view(x.data) and lend.view(x.mask)",

@@ -171,7 +171,7 @@ WRAPPED_ODD = [
     Odd("a number of a cpu", {"device": (1, 99)}, {"device": lend.Device("cpu")}),
     Odd("a number nobody knows", {"device": (2, -1)}, {"device": lend.Device("cuda:?")}, True),
     Odd("an offset", {"byte_offset": 8}, {"ptr": HERE + 8}),
-    Odd("the same element everywhere", {"strides": (0, 0)}, {"readonly": True}, True),
+    Odd("a row repeated", {"strides": (0, 4)}, {"readonly": True}, True),
     Odd("nothing", {"shape": (0, 3), "strides": (LEAST, MOST), "data": 0}, {"nbytes": 0}, True),
     Odd("64 dimensions", {"shape": (1,) * 64, "strides": (4,) * 64}, {"ndim": 64}, True),
     Odd("items of no bytes", {"dtype": (131, ord("|"), 0, 0, 1, 0, 1), "strides": (2**40, 4)}, {"nbytes": 0}),
