@@ -64,6 +64,44 @@ def test_a_buffer_inside_an_interface_that_leaves_the_address_space_is_refused(t
     assert lender.audit() == []
 
 
+INSIDE = {
+    "ndim below all": {"ndim": -(2**31)},
+    "ndim 65": {"ndim": 65},
+    "strides without a shape": {"shape": None},
+    "ndim 2**30 without a shape": {"ndim": 2**30, "shape": None},
+}
+
+
+def test_a_malformed_buffer_inside_an_interface_does_not_end_the_process():
+    out = children.run_clean(f"""
+        import lend
+        from support.counting import CountingBuffer
+        for lie in {list(INSIDE.values())!r}:
+            lender = CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie=lie)
+            inside = type("Shows", (), {{"__array_interface__": {{"shape": (6,), "typestr": "<f8", "data": lender}}}})()
+            for take in (lend.view, lend.buffer):
+                try: print("accepted", take(inside))
+                except lend.errors.MalformedDescriptor: print("refused", lender.audit())
+    """)
+    assert out == "refused []\n" * 2 * len(INSIDE)
+
+
+@pytest.mark.parametrize("field", ["strides", "shape"])
+def test_rows_behind_pointers_that_are_told_by_half_do_not_end_the_process(field):
+    out = children.run_clean(f"""
+        import lend
+        from support.counting import CountingBuffer
+        lie = {{"suboffsets": (0, -1), {field!r}: None}}
+        takes = (lend.view, lend.buffer, lambda x: lend.view(x, copy=True), lambda x: lend.to(x, "memoryview"),
+                 lambda x: lend.explain(x, "memoryview"))
+        for take in takes:
+            rows = CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie=lie)
+            try: print("accepted", take(rows))
+            except lend.errors.MalformedDescriptor: print("refused", rows.audit())
+    """)
+    assert out == "refused []\n" * 5
+
+
 def test_a_buffer_that_does_not_say_whose_it_is_does_not_end_the_process():
     out = children.run_clean("""
         import lend
@@ -171,3 +209,11 @@ def test_items_too_large_for_a_view_are_refused_at_once():
     with pytest.raises(UnsupportedLayout):
         lend.View.from_pointer(2**61, (2**57 + 1,), "uint8", owner=BLOCK).reinterpret("opaque[4294967291]")
     assert time.monotonic() - begin < 1
+
+
+@pytest.mark.parametrize("ask", [lend.to, lend.explain])
+def test_rows_behind_pointers_that_an_array_method_gives_are_refused(ask):
+    rows = CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie={"suboffsets": (0, -1)})
+    odd = type("Odd", (), {"__array__": lambda self, dtype=None, copy=None: rows})()
+    with pytest.raises(UnsupportedLayout, match="suboffsets"):
+        ask(odd, "memoryview")

@@ -1212,6 +1212,8 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
             return lend_take_refuse(job, "suboffsets", "LEND_COPY_IF_NEEDED in the request, which gathers the rows",
                                     "suboffset %d is %zd: its rows lie behind pointers, not in one block", i,
                                     buffer->suboffsets[i]);
+        if (buffer->strides == NULL)
+            return lend_take_refuse(job, "strides", LEND_TAKE_FAULT, "it has suboffsets and no strides");
         lend_take_natural(view, 0); /* of the copy */
         job->copy = job->rows = 1;
         break;
@@ -1761,7 +1763,9 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
                                     kind->device_type == 1 ? ", and no buffer" : "");
         if (PyObject_GetBuffer(place, buffer, PyBUF_ANY_CONTIGUOUS) < 0) return lend_take_raised(job, "data");
         job->lease->opened = 1;
-        if (buffer->len < 0 || (buffer->len > 0 && buffer->buf == NULL) || !PyBuffer_IsContiguous(buffer, 'A'))
+        if (buffer->len < 0 || (buffer->len > 0 && buffer->buf == NULL) || buffer->ndim < 0
+            || buffer->ndim > LEND_TAKE_DIMS || (buffer->ndim > 0 && buffer->strides != NULL && buffer->shape == NULL)
+            || !PyBuffer_IsContiguous(buffer, 'A'))
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT, "its data is no contiguous buffer");
         if (buffer->obj == NULL || UINTPTR_MAX - (uintptr_t)buffer->buf < (uintptr_t)buffer->len)
             return lend_take_refuse(job, "data", LEND_TAKE_FAULT,

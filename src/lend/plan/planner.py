@@ -14,6 +14,7 @@ from lend.plan import recheck, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
+from lend.protocols.buffer import buffer_offered
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import derived
 from lend.views.buffers import Buffer
@@ -99,8 +100,8 @@ class Draft:
             else:
                 self.facts = Facts.of(front.view(obj))
         except UnsupportedLayout as refusal:
-            if not doors.is_suboffsets(refusal):
-                raise
+            if not doors.is_suboffsets(refusal) or buffer_offered(obj) is None:
+                raise  # rows of what its __array__ gave are gathered by nobody
             self.source = GATHERED
             with memoryview(obj) as rows:
                 dtype, shape = DType.from_format(rows.format, rows.itemsize), tuple(rows.shape or ())

@@ -343,7 +343,9 @@ cdef object take_bytes(object obj, object place, object offset, Record* record, 
     # from here on the owner gives it back, whatever happens
     owner.exporter = exporter_of(&owner.lease)
     room = owner.lease.len
-    if room < 0 or (room and owner.lease.buf is NULL) or not PyBuffer_IsContiguous(&owner.lease, c"A"):
+    if (room < 0 or (room and owner.lease.buf is NULL) or not 0 <= owner.lease.ndim <= MAX_DIMS
+            or (owner.lease.ndim and owner.lease.strides is not NULL and owner.lease.shape is NULL)
+            or not PyBuffer_IsContiguous(&owner.lease, c"A")):
         refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a contiguous buffer"))
     if <uintptr_t> owner.lease.buf + <uintptr_t> room < <uintptr_t> owner.lease.buf:
         refuse("bad_interface", obj, ARRAY_INTERFACE, ("data", source, "a buffer within the address space (bounds)"))

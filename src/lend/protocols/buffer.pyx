@@ -230,13 +230,13 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
         record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
     if want & WANT_BYTES and code_has_objects(record.dtype):
         return "objects"
+    if lease.ndim and lease.shape is NULL:
+        return "shape"
     if lease.suboffsets is not NULL:
         for i in range(lease.ndim):
             if lease.suboffsets[i] >= 0:
-                return "suboffsets"
+                return "suboffsets" if lease.strides is not NULL else "rows"
     if record.ndim:
-        if lease.ndim and lease.shape is NULL:
-            return "shape"
         shape = shape_of(record)
         strides = strides_of(record)
         for i in range(lease.ndim):
@@ -346,7 +346,7 @@ cdef MemoryOwner take_gathered(object obj, Record* record):
     if get_buffer(obj, &rows, PyBUF_FULL_RO) < 0:
         refuse_producer(obj, 0)
     try:
-        if (not 0 <= rows.ndim <= MAX_DIMS or rows.shape is NULL or rows.itemsize < 0
+        if (not 0 <= rows.ndim <= MAX_DIMS or rows.shape is NULL or rows.strides is NULL or rows.itemsize < 0
                 or rows.itemsize > <Py_ssize_t> UINT32_MAX
                 or not code_from_format(rows.format, rows.itemsize, &record.dtype)):
             refuse("rows_not_gathered", obj)

@@ -71,6 +71,7 @@ def bad_buffer(
         "layout": f"shape {shape} has a negative extent, or its size does not fit the address space",
         "strides": f"the strides of shape {shape} reach further than an address can (bounds)",
         "len": f"len is {length}, and the shape {shape} of {itemsize}-byte items needs {_product(shape) * itemsize}",
+        "rows": "there are suboffsets and no strides",
         "obj": "it does not say whose it is (obj is NULL), and so cannot be given back",
         "buf": f"the address is 0, or too high for a len of {length}",
     }[field]
