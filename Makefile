@@ -21,12 +21,21 @@ BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
 
 PYTEST_ARGS ?=
 
+# of `make fuzz`: how long (0: until interrupted), how many inputs (0: as the time allows), how many processes, how many
+# of them with AddressSanitizer
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= 0
+FUZZ_JOBS ?= 1
+FUZZ_ASAN ?= 0
+FUZZ_ARGS ?=
+SANITIZE_ARGS ?=
+
 # Whatever a build of lend depends on; the folders are listed too, so that a removed file counts as a change.
 SOURCES := $(shell find src -not -path '*__pycache__*') meson.build pyproject.toml README.md LICENSE NOTICE
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test test-slow test-all bench lint format dist check-freethreading clean
+.PHONY: help demo test test-slow test-all fuzz sanitize bench lint format dist check-freethreading clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' Makefile
@@ -54,6 +63,13 @@ test-all: ## run the tests under every CPython >= 3.11 found on this machine, fr
 	done; \
 	if [ -n "$$failed" ]; then echo "failed under:$$failed"; exit 1; fi
 
+fuzz: .venv-build-$(TAG)/libs.stamp ## fuzz every way in, guided by coverage (FUZZ_SECONDS= FUZZ_RUNS= FUZZ_JOBS= FUZZ_ASAN=)
+	.venv-build-$(TAG)/bin/python tools/fuzz.py --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --jobs $(FUZZ_JOBS) \
+		--asan $(FUZZ_ASAN) $(FUZZ_ARGS)
+
+sanitize: $(TEST_VENV)/lend.stamp ## run the tests of lifetimes, hostile input and C under ASAN, UBSAN and TSAN
+	$(TEST_VENV)/bin/python tools/sanitize.py $(SANITIZE_ARGS)
+
 bench: $(TEST_VENV)/lend.stamp ## measure side by side with peers in one run (BENCH_ARGS=...)
 	$(TEST_VENV)/bin/python -m pip install -q $(BENCH_LIBS)
 	$(TEST_VENV)/bin/python benchmarks/run.py $(BENCH_ARGS)
@@ -77,7 +93,7 @@ check-freethreading: .venv-build-$(TAG)/libs.stamp ## compile every module as fr
 	PATH="$(CURDIR)/.venv-build-$(TAG)/bin:$$PATH" $(PYTHON) tools/check_freethreading.py
 
 clean: ## remove builds, environments and caches
-	rm -rf build dist .build-* .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist .build-* .fuzz .sanitize .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools demo benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made anew when the list of its packages, this file, changed.
