@@ -26,7 +26,7 @@ from lend.views.view cimport View, owner_of, view_of
 
 from lend import front
 from lend.doors import is_suboffsets
-from lend.errors import UnsupportedLayout
+from lend.errors import LendError, UnsupportedLayout
 from lend.protocols import refusals
 from lend.requirements import check_stream
 
@@ -129,15 +129,19 @@ cdef View taken(object obj, const lend_request* request):
     if request is NULL:
         return view_wanted(obj, WANT_ANY)
     want = wanted(request)
-    if request.flags & LEND_COPY:
-        return by_request(obj, request)
     try:
-        made = view_wanted(obj, want)
-    except UnsupportedLayout as refusal:
-        if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
-            raise
-        return by_request(obj, request)     # rows behind pointers are gathered
-    return made if meets(&made.record, request) else by_request(made, request)
+        if request.flags & LEND_COPY:
+            return by_request(obj, request)
+        try:
+            made = view_wanted(obj, want)
+        except UnsupportedLayout as refusal:
+            if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
+                raise
+            return by_request(obj, request)     # rows behind pointers are gathered
+        return made if meets(&made.record, request) else by_request(made, request)
+    except LendError as refusal:
+        capi_refusals().tell_in_c(refusal)
+        raise
 
 
 cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) except -1:
@@ -216,6 +220,12 @@ cdef inline int wanted(const lend_request* request) except -1:
     return WANT_ANY
 
 
+cdef object capi_refusals():
+    seldom()
+    from lend import capi_refusals
+    return capi_refusals
+
+
 cdef object wrong_flags(uint32_t flags):
     seldom()
     if flags & BOTH_ORDERS == BOTH_ORDERS:
@@ -288,7 +298,8 @@ cdef View by_request(object obj, const lend_request* request):
         # no dtype of ours is meant by it alone: it is compared with what came
         obj = made = obj if type(obj) is View else view_wanted(obj, WANT_ANY)
         if not same_type(&request.dtype, &made.record):
-            raise another_type(made, request)
+            raise capi_refusals().another_type(
+                made, (request.dtype.code, request.dtype.order, request.dtype.itemsize))
     if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and same_type(
             &request.dtype, &(<View> obj).record)):
         if not code_from_c(&request.dtype, &code):
@@ -302,35 +313,12 @@ cdef View by_request(object obj, const lend_request* request):
         options["copy"] = True
     made = front.view(obj, **options)
     if request.flags & LEND_NEED_ALIGNED and not is_aligned(&made.record):
-        raise unaligned(made)
+        raise capi_refusals().unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
         raise refusals.not_host(made, None)
     if request.stream is not NULL and not on_host(&made.record):
         check_stream(made, <size_t> request.stream)
     return made
-
-
-cdef object another_type(View view, const lend_request* request):
-    seldom()
-    from lend.errors import UnsupportedType
-    size = f"of {request.dtype.itemsize} bytes" if request.dtype.itemsize else "of any size"
-    return UnsupportedType.build(
-        f"a dtype of code {request.dtype.code}, order {chr(request.dtype.order)!r} and {size} was required; this "
-        f"memory holds {view.dtype}, and lend does not convert values",
-        came=refusals.facts(view),
-        remedy="another array, or LEND_ANY_TYPE in the request",
-    )
-
-
-cdef object unaligned(View view):
-    seldom()
-    from lend.errors import CopyRequired
-    return CopyRequired.build(
-        f"elements at multiples of their alignment were required, and those of {view.dtype} at {view.ptr:#x} with "
-        f"strides {view.strides} are not (alignment)",
-        came=refusals.facts(view),
-        remedy="LEND_COPY_IF_NEEDED in the request; or lend.view(x, copy=True) before",
-    )
 
 
 cdef inline void tell(lend_view* view, const Record* record, int64_t* dims, int stride_at) noexcept nogil:

@@ -59,8 +59,20 @@ def add_wanted(error: "LendError", wanted: str) -> None:
     if error.fact is None or error.wanted is not None or len(error.args) != 1:
         return
     error.wanted = wanted
+    _tell_anew(error, error.fact)
+
+
+def change_remedy(error: "LendError", remedy: str) -> None:
+    """Let an error on its way name another remedy: one in the words of who asked."""
+    if error.fact is None or len(error.args) != 1:
+        return
+    error.remedy = remedy
+    _tell_anew(error, error.fact)
+
+
+def _tell_anew(error: "LendError", fact: str) -> None:
     told = {name: getattr(error, name) for _, name in _LABELS if getattr(error, name) is not None}
-    error.args = (_laid_out(error.fact, told),)
+    error.args = (_laid_out(fact, told),)
 
 
 class LendError(BufferError):

@@ -12,7 +12,7 @@ from lend._core.checked cimport raise_pending
 from lend._core.owners cimport Owner, Protocol, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
-    copy_record,
+    copy_record, has_gaps,
 )
 from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
@@ -224,6 +224,9 @@ def buffer(obj, *, copy=None, writable=None):
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
         made.record.flags |= READONLY
+    if writable and has_gaps(&made.record):
+        from lend.requirements import gaps_not_writable
+        raise gaps_not_writable(made)
     return bytes_of(owner_of(made), &made.record)
 
 

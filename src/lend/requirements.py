@@ -110,6 +110,15 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
     )
 
 
+def gaps_not_writable(view: "View") -> LendError:
+    return ReadOnlyMemory.build(
+        f"the bytes between the elements of shape {view.shape} with strides {view.strides} were not lent, so that the "
+        "bytes from the first to the last are read-only; writable ones were asked for",
+        came=describe.came(view),
+        remedy="lend.view(x), which has the elements alone; or copy=True",
+    )
+
+
 def not_writable(view: "View", obj: "Any") -> LendError:
     from lend.protocols import refusals
 

@@ -105,6 +105,15 @@ def test_a_version_that_is_absent_tells_no_stream():
     assert lend.view(CudaInterface(version=ABSENT, stream=7)).owner.stream == "unknown"
 
 
+def test_a_stream_that_fails_to_compare_is_refused_as_others_are():
+    class Odd:
+        def __eq__(self, other):
+            raise RuntimeError("compared")
+
+    with pytest.raises(LendError, match="it is no handle of a stream"):
+        lend.view(CudaInterface(stream=Odd()))
+
+
 @pytest.mark.parametrize("stream", [0, -1, 2**64, True, "1", "unknown", 1.0, object()], ids=repr)
 def test_a_stream_that_is_none_is_an_error_of_value(stream):
     with pytest.raises(LendError, match="stream") as caught:
@@ -255,9 +264,9 @@ def test_each_reading_gives_a_dict_of_its_own():
 
 
 def test_a_buffer_gives_its_bytes():
-    told = lend.buffer(CudaInterface(strides=(16, 4), stream=5)).__cuda_array_interface__
+    told = lend.buffer(CudaInterface(strides=(12, 4), stream=5)).__cuda_array_interface__
     assert told == {
-        "shape": (28,),
+        "shape": (24,),
         "typestr": "|u1",
         "data": (ADDRESS, False),
         "strides": None,

@@ -3,7 +3,7 @@
 A protocol file fills a record from its wire format and writes its wire format from a record; `View` embeds one. Nothing
 here touches the memory described.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -230,6 +230,36 @@ cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high
             low[0] += reach
         else:
             high[0] += reach
+
+
+cdef inline bint has_gaps(const Record* record) noexcept nogil:
+    """Whether bytes lie between the lowest and the highest that belong to no element; those may lie in any order, or
+    repeat."""
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t* strides = strides_of(record)
+    cdef Py_ssize_t filled = record.itemsize, least, step
+    cdef uint64_t counted = 0
+    cdef int i, nearest
+    if record.flags & (C_CONTIGUOUS | F_CONTIGUOUS) or filled == 0:
+        return False
+    for i in range(record.ndim):
+        if shape[i] == 0:
+            return False
+    while True:
+        # by growing steps: what is filled so far is repeated at each, and a step beyond its end leaves bytes out
+        nearest = -1
+        least = 0
+        for i in range(record.ndim):
+            step = strides[i] if strides[i] >= 0 else -strides[i]
+            if shape[i] > 1 and not counted >> i & 1 and (nearest < 0 or step < least):
+                nearest = i
+                least = step
+        if nearest < 0:
+            return False
+        if least > filled:
+            return True
+        filled += (shape[nearest] - 1) * least
+        counted |= <uint64_t> 1 << nearest
 
 
 cdef inline Py_ssize_t item_alignment(const Record* record) noexcept nogil:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def stream(obj: "Any", protocol: "Protocol", got: "Any") -> LendError:
-    why = "0 is ambiguous" if got == 0 and type(got) is int else "it is no handle of a stream"
+    why = "0 is ambiguous" if type(got) is int and got == 0 else "it is no handle of a stream"
     return StreamError.build(
         f"the {protocol.name} of {name(obj)} cannot be true: stream is {shown(got)}, and {why}",
         wanted="None (nothing is pending), 1 (legacy default), 2 (per thread) or a handle",

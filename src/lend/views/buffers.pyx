@@ -5,7 +5,7 @@ from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner
 from lend._core.record cimport (
     ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, check_layout, element_count,
-    set_ndim, shape_of, span_of, strides_of,
+    has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, make_code
 from lend.protocols cimport array_interface, array_struct, buffer, dlpack
@@ -277,6 +277,9 @@ cdef Buffer span_buffer(Owner owner, const Record* record):
     made.record.device_type = record.device_type
     made.record.device_id = record.device_id
     made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
+    if has_gaps(record):
+        # what lies there was not lent: other elements, other fields, pointers to objects perhaps
+        made.record.flags |= READONLY
     set_ndim(&made.record, 1)
     shape_of(&made.record)[0] = high - low
     strides_of(&made.record)[0] = 1

@@ -58,7 +58,7 @@ ODD = [
     Odd("items of no bytes", {"format": "0s", "itemsize": 0, "len": 0, "strides": (2**40, 8)}, {"nbytes": 0}, True),
     Odd("one element, a wild stride", {"shape": (1, 6), "strides": (LEAST, 8)}, {"size": 6}, True),
 ]
-TOGETHER = (("shape", "strides", "len", "itemsize", "ndim"), ("format", "itemsize"))
+TOGETHER = (("shape", "strides", "len", "itemsize", "ndim"), ("format", "itemsize"), ("suboffsets", "strides"))
 
 # -- formats: (format, itemsize) ---------------------------------------------------------------------------------------
 
