@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 
+_MENDED = "LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, copy=True) before"
+
+
 def tell_in_c(refusal: LendError) -> None:
     """Let the remedy of a refusal name the flag that allows a copy, where a copy would do."""
     remedy = refusal.remedy or ""
     if "copy=True" not in remedy or "LEND_" in remedy:
         return
     if isinstance(refusal, CopyRequired | ReadOnlyMemory):
-        change_remedy(refusal, "LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, copy=True) before")
+        change_remedy(refusal, _MENDED)
     else:
         change_remedy(refusal, remedy.replace("copy=True", "LEND_COPY_IF_NEEDED in the request", 1))
 
@@ -26,8 +29,8 @@ def another_type(view: "View", wanted: "tuple[int, int, int]") -> LendError:
     code, order, itemsize = wanted
     size = f"of {itemsize} bytes" if itemsize else "of any size"
     return UnsupportedType.build(
-        f"a dtype of code {code}, order {chr(order)!r} and {size} was required; this memory holds {view.dtype}, and lend "
-        "does not convert values",
+        f"a dtype of code {code}, order {chr(order)!r} and {size} was required; this memory holds {view.dtype}, and "
+        "lend does not convert values",
         came=refusals.facts(view),
         remedy="another array, or LEND_ANY_TYPE in the request",
     )
@@ -38,5 +41,5 @@ def unaligned(view: "View") -> LendError:
         f"elements at multiples of their alignment were required, and those of {view.dtype} at {view.ptr:#x} with "
         f"strides {view.strides} are not (alignment)",
         came=refusals.facts(view),
-        remedy="LEND_COPY_IF_NEEDED in the request; or lend.view(x, copy=True) before",
+        remedy=_MENDED,
     )

@@ -134,7 +134,8 @@ def test_what_does_not_lie_as_requested_is_refused(consumer, obj, request_, erro
 
 @pytest.mark.parametrize(("request_", "obj"), [
     ((C_ORDER,), BASE.T), ((WRITABLE,), b"abcd"), ((NEED_ALIGNED,), OBJECTS["unaligned"]),
-    ((0, 2, ord(THERE), 64), BASE), ((0,), CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie={"suboffsets": (0, -1)})),
+    ((0, 2, ord(THERE), 64), BASE),
+    ((0,), CountingBuffer(48, format="d", itemsize=8, shape=(2, 3), lie={"suboffsets": (0, -1)})),
 ], ids=["order", "writable", "aligned", "byte order", "rows behind pointers"])  # fmt: skip
 @WAYS
 def test_a_refusal_that_a_copy_would_mend_names_the_flag_that_allows_it(consumer, request_, obj, way):

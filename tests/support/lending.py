@@ -56,6 +56,12 @@ class Layout:
             found = [at + i * stride for at in found for i in range(extent)]
         return found
 
+    @property
+    def has_gaps(self):
+        """True when a byte between the lowest and the highest belongs to no element."""
+        covered = {at + i for at in self.offsets() for i in range(self.itemsize)}
+        return len(covered) < self.span().size
+
     def read(self, block):
         """The bytes of the elements in row-major order."""
         return b"".join(bytes(block[at : at + self.itemsize]) for at in self.offsets())

@@ -56,6 +56,6 @@ def test_writable_bytes_with_gaps_are_refused_by_name():
     with pytest.raises(ReadOnlyMemory) as caught:
         lend.buffer(gapped(), writable=True)
     assert str(caught.value).startswith(
-        "the bytes between the elements of shape (3,) with strides (8,) were not lent, so that the bytes from the first "
-        "to the last are read-only; writable ones were asked for"
+        "the bytes between the elements of shape (3,) with strides (8,) were not lent, so that the bytes from the "
+        "first to the last are read-only; writable ones were asked for"
     )

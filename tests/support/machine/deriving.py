@@ -57,7 +57,8 @@ class Deriving(Holding):
         elif how == "read-only":
             self.keep("view", lend.view(thing.obj, writable=False), thing, readonly=True)
         elif how == "buffer":
-            self.keep("buffer", thing.obj.buffer, thing, layout=layout.span())
+            readonly = thing.readonly or layout.has_gaps  # what lies between was not lent
+            self.keep("buffer", thing.obj.buffer, thing, layout=layout.span(), readonly=readonly)
         elif how == "field" and layout.dtype == "record":
             self.keep("view", thing.obj["high"], thing, layout=layout.field(1, "int16"))
         elif how == "low" and layout.dtype in ("int16", "int32"):
