@@ -41,6 +41,7 @@ LAYOUTS = {
     "columns with gaps": ((2, 2), (4, 12), 0, True),
     "rows that repeat and leave gaps": ((2, 3), (0, 8), 0, True),
     "one element of many dims": ((1, 1, 1), (100, 8, -4), 0, False),
+    "one element with a wild step": ((6, 1), (-4, -(2**63)), 20, False),
     "none": ((0, 3), (100, 8), 0, False),
 }
 

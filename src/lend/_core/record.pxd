@@ -233,11 +233,11 @@ cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high
 
 
 cdef inline bint has_gaps(const Record* record) noexcept nogil:
-    """Whether bytes lie between the lowest and the highest that belong to no element; those may lie in any order, or
-    repeat."""
+    """Whether bytes lie between the lowest and the highest, of a checked record, that belong to no element; elements may
+    lie in any order, or repeat."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
-    cdef Py_ssize_t filled = record.itemsize, least, step
+    cdef size_t filled = record.itemsize, least, step
     cdef uint64_t counted = 0
     cdef int i, nearest
     if record.flags & (C_CONTIGUOUS | F_CONTIGUOUS) or filled == 0:
@@ -250,15 +250,17 @@ cdef inline bint has_gaps(const Record* record) noexcept nogil:
         nearest = -1
         least = 0
         for i in range(record.ndim):
-            step = strides[i] if strides[i] >= 0 else -strides[i]
-            if shape[i] > 1 and not counted >> i & 1 and (nearest < 0 or step < least):
+            if shape[i] == 1 or counted >> i & 1:
+                continue
+            step = <size_t> strides[i] if strides[i] >= 0 else 0 - <size_t> strides[i]
+            if nearest < 0 or step < least:
                 nearest = i
                 least = step
         if nearest < 0:
             return False
         if least > filled:
             return True
-        filled += (shape[nearest] - 1) * least
+        filled += <size_t> (shape[nearest] - 1) * least
         counted |= <uint64_t> 1 << nearest
 
 
