@@ -9,7 +9,7 @@ from cpython.ref cimport Py_DECREF, PyObject
 from libc.string cimport memset
 
 from lend._core.checked cimport raise_pending
-from lend._core.owners cimport Owner, Protocol, taken_by
+from lend._core.owners cimport DLPackOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
     copy_record, has_gaps,
@@ -174,6 +174,8 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     if writable and not copy:
         want = WANT_WRITABLE
     made = take(obj, want, copy is True)
+    if want:
+        check_word(obj, made)
     if (copy is None and writable is None and device is None and dtype is None and ndim is None and order is None
             and align is None and stream is None):
         return made
@@ -219,6 +221,8 @@ def buffer(obj, *, copy=None, writable=None):
     if writable and not copy:
         want |= WANT_WRITABLE
     made = take(obj, want, copy is True)
+    if want & WANT_WRITABLE:
+        check_word(obj, made)
     if copy and not made.record.flags & GATHERED:
         from lend.views import derived
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
@@ -283,7 +287,21 @@ cdef View take(object obj, int want, bint gather):
 
 cdef View view_wanted(object obj, int want):
     """`take` without a copy, for the other compiled files."""
-    return take(obj, want, False)
+    cdef View made = take(obj, want, False)
+    if want & WANT_WRITABLE:
+        check_word(obj, made)
+    return made
+
+
+cdef int check_word(object obj, View made) except -1:
+    """Writable by the caller's word alone (an unversioned capsule): not where the library of obj lets nobody write."""
+    seldom()
+    if type(made.holder) is DLPackOwner and not (<DLPackOwner> made.holder).versioned:
+        from lend import doors
+        if getattr(doors.adapter_of(obj), "IMMUTABLE_SOURCE", False):
+            from lend.protocols import dlpack, refusals
+            raise refusals.read_only(obj, dlpack.DLPACK)
+    return 0
 
 
 cdef View quiet_view(object obj, list refused):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lend
-from lend.errors import LeaseLost, NotLendable, UnsupportedType
+from lend.errors import LeaseLost, NotLendable, ReadOnlyMemory, UnsupportedType
 
 jax = pytest.importorskip("jax")
 
@@ -39,6 +39,16 @@ def test_a_dtype_that_jax_does_not_take_by_dlpack_is_refused_with_a_remedy_that_
     remedy, _, _ = refused.value.remedy.rpartition(", which copies")
     made = eval(remedy, {"x": x, "jax": jax, "lend": lend})
     assert (str(made.dtype), made.tolist()) == (dtype, [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2", "float32"])
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+def test_no_word_of_the_caller_makes_an_array_writable(take, dtype):
+    x = jax.numpy.ones(4, dtype=dtype)
+    with pytest.raises(ReadOnlyMemory, match=r"(?s)jax.*read-only.*copy=True"):
+        take(x, writable=True)
+    assert take(x).readonly
+    assert not take(x, copy=True, writable=True).readonly
 
 
 def test_a_random_key_is_refused_naming_its_data():

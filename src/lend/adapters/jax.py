@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from lend.doors import Door
     from lend.views.view import View
 
+# no memory of its arrays is written to, whatever an unversioned capsule leaves open
+IMMUTABLE_SOURCE = True
+
 # -- take ----------------------------------------------------------------------------------------------------------
 
 
