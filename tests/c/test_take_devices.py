@@ -2,17 +2,19 @@
 
 import pytest
 
+import lend
 from support.counting import IS_COPIED, CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import Only
 
 ADDRESS = 0x7F0000001000
 CUDA, SYCL = "__cuda_array_interface__", "__sycl_usm_array_interface__"
-READONLY, OPAQUE_HANDLE = 1, 32
+READONLY, OPAQUE_HANDLE, SYNC_UNKNOWN = 1, 32, 64
 
 
 def shows(attribute=CUDA, base=object, **facts):
     """An object with a device interface on its type, of two rows of three floats unless said otherwise."""
-    facts = {"shape": (2, 3), "typestr": "<f4", "data": (ADDRESS, False), "version": 3} | facts
+    newest = 1 if attribute == SYCL else 3
+    facts = {"shape": (2, 3), "typestr": "<f4", "data": (ADDRESS, False), "version": newest} | facts
     return type("Shows", (base,), {attribute: property(lambda self: facts)})()
 
 
@@ -23,9 +25,42 @@ def test_cuda_memory_is_described(taker):
     assert (taken.sync, taken.readonly, taken.c_contiguous) == (0, False, True)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, None, "3"], ids=repr)
-def test_the_version_is_not_believed_either_way(taker, version):
-    assert taker(shows(version=version, stream=2)).sync == 2
+class Index:
+    def __index__(self):
+        return 1
+
+
+VERSIONS = [-1, 0, 1, 2, 3, 4, 2**64, None, "3", 3.0, True, Index()]
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: str(version)[:10])
+@pytest.mark.parametrize("attribute", [CUDA, SYCL])
+def test_a_version_is_read_and_refused_as_lend_does(taker, attribute, version):
+    source = shows(attribute, version=version)
+    try:
+        lend.view(source)
+    except BufferError:
+        with pytest.raises(BufferError, match="its version is"):
+            taker(source)
+    else:
+        assert taker(source).ptr == ADDRESS
+
+
+def test_an_interface_of_sycl_without_a_version_is_refused(taker):
+    source = type("Shows", (), {SYCL: {"shape": (1,), "typestr": "<f4", "data": (ADDRESS, False)}})()
+    with pytest.raises(BufferError, match="its version is None"):
+        taker(source)
+
+
+def test_a_version_that_raises_is_told(taker):
+    with pytest.raises(BufferError, match=r"(?s)ZeroDivisionError.*-> version"):
+        taker(shows(version=type("Raises", (), {"__index__": lambda self: 1 // 0})()))
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, None])
+def test_a_stream_before_version_3_tells_nothing(taker, version):
+    taken = taker(shows(version=version, stream=2))
+    assert (taken.sync, bool(taken.flags & SYNC_UNKNOWN)) == (0, True)
 
 
 @pytest.mark.parametrize("stream", [1, 2, 0x5555])
@@ -93,11 +128,19 @@ def test_a_number_that_is_announced_is_told(taker):
     assert taker(source, device_type=2, device_id=3).device == (2, 3)
 
 
-@pytest.mark.parametrize("number", [-1, 1 << 40])
-def test_a_number_that_is_none_is_not_told_as_the_first(taker, number):
+def test_a_number_that_is_not_known_is_not_told_as_the_first(taker):
+    source = shows()
+    type(source).__dlpack_device__ = lambda self: (2, -1)
+    assert taker(source).device == (2, -1)
+
+
+@pytest.mark.parametrize("number", [-2, 1 << 40, None, "0"])
+def test_a_number_that_is_none_is_refused_as_lend_does(taker, number):
     source = shows()
     type(source).__dlpack_device__ = lambda self: (2, number)
-    assert taker(source).device == (2, -1)
+    for take in (lend.view, taker):
+        with pytest.raises(BufferError, match="__dlpack_device__"):
+            take(source)
 
 
 def test_a_typestr_with_a_zero_byte_is_refused(taker):
@@ -198,7 +241,8 @@ class Device(CountingBuffer):
 def test_the_buffer_of_what_announces_a_device_is_not_asked(taker, attribute):
     source = Device(16)
     if attribute == SYCL:
-        source = type("Sycl", (CountingBuffer,), {SYCL: Device.__cuda_array_interface__})(16)
+        facts = {"shape": (16,), "typestr": "|u1", "data": (ADDRESS, False), "version": 1}
+        source = type("Sycl", (CountingBuffer,), {SYCL: facts})(16)
         type(source).__dlpack_device__ = lambda self: (14, 0)
     taken = taker(source)
     assert (taken.ptr, source.gets) == (ADDRESS, 0)
@@ -259,10 +303,35 @@ def test_a_handle_may_be_0(taker):
     assert taker(CountingDLPack(16, (2,), device=(4, 0), data=0)).data == 0
 
 
-def test_a_handle_is_aligned_to_nothing(taker):
-    producer = CountingDLPack(16, (2,), device=(4, 0), data=0x1000)
-    with pytest.raises(BufferError, match="align"):
-        taker(producer, align=16)
+@pytest.mark.parametrize("data", [0x1000, 0x1234567, 0])
+@pytest.mark.parametrize("byte_offset", [0, 2, 4, 64])
+def test_what_lies_behind_a_handle_is_aligned_as_lend_says_it_by_its_offset(taker, data, byte_offset):
+    producer = CountingDLPack(128, (2,), device=(4, 0), data=data, byte_offset=byte_offset)
+    assert taker(producer).aligned is lend.view(producer).aligned is (byte_offset != 2)
+    for align in (1, 2, 16):
+        if byte_offset % align == 0:
+            assert lend.view(producer, align=align).ptr == byte_offset
+            assert taker(producer, align=align).byte_offset == byte_offset
+            continue
+        with pytest.raises(BufferError, match="align"):
+            lend.view(producer, align=align)
+        with pytest.raises(BufferError, match="align"):
+            taker(producer, align=align)
+
+
+@pytest.mark.parametrize("device", [2, 4, 13, 99])
+@pytest.mark.parametrize("number", [-1, -(2**31)])
+@pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
+def test_a_tensor_on_a_device_of_no_number_is_refused_as_lend_does(taker, kind, device, number):
+    producer = kind(16, (2,), device=(device, number))
+    with pytest.raises(BufferError, match="device"):
+        lend.view(producer)
+    with pytest.raises(BufferError, match=f"the id of its device .type {device}. is {number}"):
+        taker(producer)
+
+
+def test_the_number_of_the_cpu_is_not_believed(taker):
+    assert taker(CountingDLPack(16, (2,), device=(1, -1))).device == (1, 0)
 
 
 def test_an_empty_array_of_handles_has_none(taker):
@@ -337,7 +406,6 @@ def test_a_private_copy_of_a_device_is_told(taker):
     assert taker(CountingDLPack(16, (4,), device=(2, 0), flags=IS_COPIED)).exclusive
 
 
-SYNC_UNKNOWN = 64
 ORDERS = {
     "CUDA's interface, no work": (lambda: shows(version=3, stream=None), False),
     "CUDA's interface, a stream": (lambda: shows(version=3, stream=2), False),

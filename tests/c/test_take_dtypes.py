@@ -2,12 +2,16 @@
 
 import array
 import ctypes
+import pathlib
+import re
 
 import pytest
 
+import lend
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface
 
+INCLUDE = pathlib.Path(__file__).parent.parent.parent / "src" / "lend" / "include"
 OPAQUE, BYTES, UCS4, RECORD = 128, 131, 132, 133
 NATIVE = "<" if memoryview(array.array("H", [1])).cast("B")[0] else ">"
 
@@ -167,7 +171,9 @@ def test_a_bfloat_is_told_by_its_name(taker):
     assert taker(Named(bytes(8), (2,), "<V2")).dtype == (4, NATIVE, 0, 16, 1, 2, 1)
 
 
-@pytest.mark.parametrize(("name", "typestr"), [("int4", "|V1"), ("bfloat16", "|V4"), ("float8_e5m2", "|V2")])
+@pytest.mark.parametrize(
+    ("name", "typestr"), [("int4", "|V2"), ("int3", "|V1"), ("bfloat16", "|V4"), ("float8_e5m2", "|V2"), ("u", "|V1")]
+)
 def test_a_name_that_c_has_no_word_for_is_refused(taker, monkeypatch, name, typestr):
     monkeypatch.setattr(Named.dtype, "name", name)
     with pytest.raises(BufferError, match=name):
@@ -188,13 +194,71 @@ def test_an_eight_bit_float_comes_through_dlpack(taker, kind, code):
 
 
 @pytest.mark.parametrize(
-    "dtype", [(15, 6, 1), (16, 6, 1), (17, 4, 1), (7, 6, 1), (14, 16, 1), (18, 8, 1), (1, 4, 2), (3, 32, 1)]
+    "dtype", [(15, 4, 1), (16, 8, 1), (17, 6, 1), (7, 6, 1), (14, 16, 1), (18, 8, 1), (1, 1, 8), (0, 3, 8), (3, 32, 1)]
 )
-def test_what_shares_a_byte_or_is_unknown_is_refused(taker, dtype):
+def test_a_tensor_of_no_known_type_is_refused(taker, dtype):
     producer = CountingDLPack(bytes(8), (2,), dtype=dtype, keep=True)
-    with pytest.raises(BufferError, match=f"code {dtype[0]}, bits {dtype[1]}"):
+    with pytest.raises(BufferError, match=f"code {dtype[0]}, bits {dtype[1]}.*not understood"):
         taker(producer)
     assert producer.names == ["dltensor_versioned"]
+
+
+PADDED = 4
+SMALL = {
+    "int4": (0, 4), "uint4": (1, 4), "int2": (0, 2), "uint2": (1, 2), "float6_e2m3fn": (15, 6),
+    "float6_e3m2fn": (16, 6), "float4_e2m1fn": (17, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("flags", [0, PADDED])
+@pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
+@pytest.mark.parametrize("name", SMALL)
+def test_values_of_less_than_a_byte_are_taken_where_lend_takes_them(taker, kind, name, flags, lanes):
+    code, bits = SMALL[name]
+    producer = kind(bytes(range(64)), (2, 3), strides=(3, 1), dtype=(code, bits, lanes), flags=flags)
+    if not flags and bits * lanes % 8:
+        told = "" if lanes == 1 else f"{lanes} lanes of "
+        with pytest.raises(BufferError, match=f"(?s)of {told}{name}, packed .DLPack code {code}.*share a byte.*try  "):
+            taker(producer)
+        with pytest.raises(BufferError):
+            lend.view(producer)
+        return
+    taken, view = taker(producer), lend.view(producer)
+    itemsize = lanes if flags else bits * lanes // 8
+    assert taken.dtype == (code, "|", 0, bits, lanes, itemsize, 1)
+    assert (taken.shape, taken.strides, taken.aligned) == (view.shape, view.strides, view.aligned)
+    assert taken.tobytes() == view.tobytes()
+
+
+def test_a_flag_of_the_future_may_say_how_they_lie(taker):
+    with pytest.raises(BufferError, match="not understood"):
+        taker(CountingDLPack(bytes(8), (2,), dtype=(0, 4, 1), flags=PADDED | 8))
+
+
+def test_a_request_tells_by_itemsize_how_they_lie(taker):
+    padded = CountingDLPack(bytes(8), (2,), dtype=(0, 4, 2), flags=PADDED)
+    packed = CountingDLPack(bytes(8), (2,), dtype=(0, 4, 2))
+    wanted = [(0, ord("|"), 0, 4, 2, itemsize, 1) for itemsize in (2, 1)]
+    assert taker(padded, dtype=wanted[0]).itemsize == 2
+    assert taker(packed, dtype=wanted[1]).itemsize == 1
+    with pytest.raises(BufferError, match="lanes of int4, packed was required, and it holds 2 lanes of int4, one to a"):
+        taker(padded, dtype=wanted[1])
+    with pytest.raises(BufferError, match="one to a byte was required"):
+        taker(packed, dtype=wanted[0])
+
+
+CODES = re.findall(r"\bLEND_(FLOAT[468]_\w+) = (\d+)", (INCLUDE / "lend.h").read_text(encoding="utf-8"))
+
+
+def test_the_small_floats_have_names():
+    assert [int(code) for _, code in CODES] == list(range(7, 18))
+
+
+@pytest.mark.parametrize(("name", "code"), CODES)
+def test_a_small_float_is_called_as_its_dtype_is(name, code):
+    bits = int(name[5])
+    assert lend.DType(name.lower()) == lend.DType.from_dlpack(int(code), bits, padded=bits < 8)
 
 
 ALIGNED = [("B", 1, 1, True), ("5s", 5, 1, True), ("w", 4, 2, False), ("w", 4, 4, True), ("d", 8, 4, False)]

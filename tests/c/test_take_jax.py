@@ -31,6 +31,14 @@ def test_an_array_is_read_only_and_may_be_copied(taker):
     assert not copied.readonly
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float32"])
+def test_no_array_is_given_for_writing(taker, name):
+    source = jnp.ones(3, getattr(jnp, name))
+    with pytest.raises(BufferError, match="writable memory was required"):
+        taker(source, flags=256)
+    assert taker(source).readonly
+
+
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
 def test_an_eight_bit_float_is_taken(taker, name):
     taken = taker(jnp.ones(3, getattr(jnp, name)))

@@ -198,7 +198,20 @@ def test_a_bfloat_of_ml_dtypes_is_as_lend_says(taker, same):
     same(taker(source), lend.view(source))
 
 
-@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "float4_e2m1fn", "float6_e2m3fn"])
-def test_types_of_ml_dtypes_that_c_has_no_word_for_are_refused(taker, name):
-    with pytest.raises(BufferError, match=name):
-        taker(np.zeros(3, getattr(ml_dtypes, name)))
+SMALL = {
+    "int4": (0, 4), "uint4": (1, 4), "int2": (0, 2), "uint2": (1, 2), "float4_e2m1fn": (17, 4),
+    "float6_e2m3fn": (15, 6), "float6_e3m2fn": (16, 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_types_of_less_than_a_byte_stand_one_to_a_byte(taker, name):
+    source = np.ones(3, getattr(ml_dtypes, name))
+    taken = taker(source)
+    assert (taken.code, taken.bits, taken.itemsize) == (*SMALL[name], 1)
+    assert taken.tobytes() == source.tobytes()
+
+
+def test_a_type_of_ml_dtypes_that_c_has_no_word_for_is_refused(taker):
+    with pytest.raises(BufferError, match="int1"):
+        taker(np.zeros(3, ml_dtypes.int1))

@@ -160,8 +160,24 @@ def test_a_read_only_tensor_is_refused_for_writing_and_its_capsule_unconsumed(ta
     assert producer.names == ["dltensor_versioned"]
 
 
-def test_an_unversioned_tensor_is_refused_for_writing(taker):
+@pytest.mark.parametrize("bare", [False, True])
+def test_the_word_of_the_caller_makes_an_unversioned_tensor_writable_as_in_lend(taker, bare):
     producer = CountingDLPack(SIXTEEN, (4,), protocol="legacy", keep=True)
+    sources = [producer.__dlpack__() if bare else producer for _ in range(3)]
+    assert not lend.view(sources[0], writable=True).readonly
+    taken = taker(sources[1], flags=WRITABLE)
+    assert (taken.readonly, taken.exclusive, taken.ptr) == (False, False, taker(sources[2]).ptr)
+
+
+def test_an_unversioned_tensor_that_may_be_copied_is_not_written_to(taker):
+    producer = CountingDLPack(SIXTEEN, (4,), protocol="legacy")
+    taken = taker(producer, flags=WRITABLE | COPY_IF_NEEDED)
+    assert (taken.readonly, taken.exclusive) == (False, True)
+    assert taken.ptr != lend.view(producer).ptr
+
+
+def test_an_unversioned_tensor_that_repeats_itself_is_refused_for_writing(taker):
+    producer = CountingDLPack(SIXTEEN, (4,), strides=(0,), protocol="legacy", keep=True)
     with pytest.raises(BufferError, match="read-only"):
         taker(producer, flags=WRITABLE)
     assert producer.names == ["dltensor"]

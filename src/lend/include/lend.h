@@ -47,7 +47,17 @@ enum {
     LEND_BFLOAT = 4,
     LEND_COMPLEX = 5,
     LEND_BOOL = 6, /* one byte, 0 or 1 */
-    /* 7 to 17: the float8, float6 and float4 types, as DLPack numbers them */
+    LEND_FLOAT8_E3M4 = 7, /* as DLPack numbers them; what they mean: github.com/jax-ml/ml_dtypes */
+    LEND_FLOAT8_E4M3 = 8,
+    LEND_FLOAT8_E4M3B11FNUZ = 9,
+    LEND_FLOAT8_E4M3FN = 10,
+    LEND_FLOAT8_E4M3FNUZ = 11,
+    LEND_FLOAT8_E5M2 = 12,
+    LEND_FLOAT8_E5M2FNUZ = 13,
+    LEND_FLOAT8_E8M0FNU = 14,
+    LEND_FLOAT6_E2M3FN = 15,
+    LEND_FLOAT6_E3M2FN = 16,
+    LEND_FLOAT4_E2M1FN = 17,
     LEND_OPAQUE = 128,    /* bytes without a meaning */
     LEND_DATETIME = 129,  /* int64 ticks of `multiplier` `unit`s since 1970 */
     LEND_TIMEDELTA = 130, /* int64 ticks of `multiplier` `unit`s */
@@ -71,7 +81,8 @@ typedef struct lend_dtype {
     uint8_t reserved;
     uint16_t bits;       /* of one lane; 0 for what is measured in itemsize alone */
     uint16_t lanes;      /* values in one element, mostly 1 */
-    uint32_t itemsize;   /* bytes of one element, lanes included; 0 when several share a byte */
+    uint32_t itemsize;   /* bytes of one element, lanes included. Below 8 bits: of as many bytes as lanes each value
+                            stands alone in a byte, of fewer they are packed, the first one lowest */
     uint32_t multiplier; /* of the unit; else 1 */
 } lend_dtype;
 
@@ -80,7 +91,7 @@ enum {
     LEND_READONLY = 1,      /* must not be written to */
     LEND_C_CONTIGUOUS = 2,
     LEND_F_CONTIGUOUS = 4,
-    LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment */
+    LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment; of handles: counted from them */
     LEND_EXCLUSIVE = 16,    /* a private copy */
     LEND_OPAQUE_HANDLE = 32, /* `data` is a handle of the device's, and `byte_offset` counts into it */
     LEND_SYNC_UNKNOWN = 64   /* memory of a device of which nobody said on what stream it is ordered: wait for all */
@@ -111,7 +122,8 @@ typedef struct lend_view {
 
 /* lend_request.flags: other bits than those of a view */
 enum {
-    LEND_WRITABLE = 256,        /* refuse read-only memory */
+    LEND_WRITABLE = 256,        /* refuse read-only memory; without a copy allowed it is your word that memory of an
+                                   unversioned DLPack capsule, which cannot say so, may be written to */
     LEND_C_ORDER = 512,         /* row-major without gaps */
     LEND_F_ORDER = 1024,        /* column-major without gaps */
     LEND_COPY_IF_NEEDED = 2048, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
@@ -122,10 +134,11 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
-                            records, opaque) by itemsize, of which 0 is any. LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; below 8 bits by itemsize, too;
+                            where bits is 0 (bytes, text, records, opaque) by itemsize, of which 0 is any.
+                            LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
-    uint32_t align;      /* bytes, a power of two; 0: any */
+    uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
     int32_t device_id;   /* -1: any */
     void *stream;        /* yours, to order device memory on */

@@ -12,7 +12,9 @@
  * Taken: buffer protocol, DLPack (C exchange table, __dlpack__ of either kind, a bare capsule), the array interfaces of
  * CUDA, SYCL and NumPy, in this order; a type that has a device interface is asked for its device before its buffer.
  * What contradicts itself is refused, and so is what one block of strided memory cannot say: masks, suboffsets, Python
- * objects, and of torch what needs a gradient or is conjugated or negated lazily.
+ * objects, of torch what needs a gradient or is conjugated or negated lazily, and values of less than a byte (int4,
+ * uint2, float4, float6) that are packed and fill no whole bytes: an element is one of them in a byte of its own, or
+ * lanes of them (DLPack's) that fill bytes: see lend_dtype.itemsize.
  *
  * Memory of devices is described, never touched: look at `device_type` before you look at the memory. `device_id` is -1
  * where the object does not tell it (the CUDA and SYCL interfaces); ask the driver by the address. `sync` is the stream
@@ -71,7 +73,17 @@ enum {
     LEND_BFLOAT = 4,
     LEND_COMPLEX = 5,
     LEND_BOOL = 6, /* one byte, 0 or 1 */
-    /* 7 to 17: the float8, float6 and float4 types, as DLPack numbers them */
+    LEND_FLOAT8_E3M4 = 7, /* as DLPack numbers them; what they mean: github.com/jax-ml/ml_dtypes */
+    LEND_FLOAT8_E4M3 = 8,
+    LEND_FLOAT8_E4M3B11FNUZ = 9,
+    LEND_FLOAT8_E4M3FN = 10,
+    LEND_FLOAT8_E4M3FNUZ = 11,
+    LEND_FLOAT8_E5M2 = 12,
+    LEND_FLOAT8_E5M2FNUZ = 13,
+    LEND_FLOAT8_E8M0FNU = 14,
+    LEND_FLOAT6_E2M3FN = 15,
+    LEND_FLOAT6_E3M2FN = 16,
+    LEND_FLOAT4_E2M1FN = 17,
     LEND_OPAQUE = 128,    /* bytes without a meaning */
     LEND_DATETIME = 129,  /* int64 ticks of `multiplier` `unit`s since 1970 */
     LEND_TIMEDELTA = 130, /* int64 ticks of `multiplier` `unit`s */
@@ -95,7 +107,8 @@ typedef struct lend_dtype {
     uint8_t reserved;
     uint16_t bits;       /* of one lane; 0 for what is measured in itemsize alone */
     uint16_t lanes;      /* values in one element, mostly 1 */
-    uint32_t itemsize;   /* bytes of one element, lanes included; 0 when several share a byte */
+    uint32_t itemsize;   /* bytes of one element, lanes included. Below 8 bits: of as many bytes as lanes each value
+                            stands alone in a byte, of fewer they are packed, the first one lowest */
     uint32_t multiplier; /* of the unit; else 1 */
 } lend_dtype;
 
@@ -104,7 +117,7 @@ enum {
     LEND_READONLY = 1,      /* must not be written to */
     LEND_C_CONTIGUOUS = 2,
     LEND_F_CONTIGUOUS = 4,
-    LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment */
+    LEND_ALIGNED = 8,       /* every element lies at a multiple of its alignment; of handles: counted from them */
     LEND_EXCLUSIVE = 16,    /* a private copy */
     LEND_OPAQUE_HANDLE = 32, /* `data` is a handle of the device's, and `byte_offset` counts into it */
     LEND_SYNC_UNKNOWN = 64   /* memory of a device of which nobody said on what stream it is ordered: wait for all */
@@ -135,7 +148,8 @@ typedef struct lend_view {
 
 /* lend_request.flags: other bits than those of a view */
 enum {
-    LEND_WRITABLE = 256,        /* refuse read-only memory */
+    LEND_WRITABLE = 256,        /* refuse read-only memory; without a copy allowed it is your word that memory of an
+                                   unversioned DLPack capsule, which cannot say so, may be written to */
     LEND_C_ORDER = 512,         /* row-major without gaps */
     LEND_F_ORDER = 1024,        /* column-major without gaps */
     LEND_COPY_IF_NEEDED = 2048, /* what does not lie as requested is copied (counted by lend.copies()); else refused */
@@ -146,10 +160,11 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
-                            records, opaque) by itemsize, of which 0 is any. LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; below 8 bits by itemsize, too;
+                            where bits is 0 (bytes, text, records, opaque) by itemsize, of which 0 is any.
+                            LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
-    uint32_t align;      /* bytes, a power of two; 0: any */
+    uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
     int32_t device_id;   /* -1: any */
     void *stream;        /* yours, to order device memory on */
@@ -376,7 +391,7 @@ typedef struct lend_take_job {
     int64_t low;      /* the bytes that the elements touch, from element 0 on: [low, high) */
     int64_t high;
     int32_t announced; /* device type by __dlpack_device__: -1 not asked, 0 not told, -2 nonsense */
-    int32_t announced_id;
+    int32_t announced_id; /* -1: not told, -2: nonsense */
     int copy;
     int rows;    /* behind pointers: suboffsets */
     int ordered; /* `sync` says all that there is to wait for */
@@ -604,10 +619,11 @@ static inline const char *const *lend_take_units(void) {
     return units;
 }
 
-/* The names of DLPack's 8-bit floats, from code 7 on. */
-static inline const char *const *lend_take_float8(void) {
+/* The names of DLPack's floats of 8, 6 and 4 bits, from code 7 on; those of ml_dtypes. */
+static inline const char *const *lend_take_small(void) {
     static const char *const names[] = {"float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-                                        "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", NULL};
+                                        "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+                                        "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", NULL};
     return names;
 }
 
@@ -632,10 +648,13 @@ static inline const char *lend_take_spell(const lend_dtype *dtype, char *text) {
         snprintf(text, LEND_TAKE_TEXT, "%sbool", lanes);
     else if (dtype->code < LEND_BOOL)
         snprintf(text, LEND_TAKE_TEXT, "%s%s%s%u", lanes, order, kinds[dtype->code], (unsigned)dtype->bits);
-    else if (dtype->code >= 7 && dtype->code <= 14)
-        snprintf(text, LEND_TAKE_TEXT, "%s%s", lanes, lend_take_float8()[dtype->code - 7]);
+    else if (dtype->code <= LEND_FLOAT4_E2M1FN)
+        snprintf(text, LEND_TAKE_TEXT, "%s%s", lanes, lend_take_small()[dtype->code - LEND_FLOAT8_E3M4]);
     else
         snprintf(text, LEND_TAKE_TEXT, "dtype code %u of %u bits", (unsigned)dtype->code, (unsigned)dtype->bits);
+    if (dtype->bits != 0 && dtype->bits < 8)
+        strncat(text, dtype->itemsize == dtype->lanes ? ", one to a byte" : ", packed",
+                LEND_TAKE_TEXT - 1 - strlen(text));
     return text;
 }
 
@@ -758,10 +777,19 @@ static inline int lend_take_typestr(const char *text, lend_dtype *out) {
     return 1;
 }
 
-/* A DLDataType. 1 if understood; what packs several values in a byte is not. */
-static inline int lend_take_dltype(const lend_take_tensor *tensor, lend_dtype *out) {
-    const int bits = tensor->bits;
+/* A DLDataType: 1 if understood, 0 if not, -1 if its values of less than a byte do not fill whole bytes. Such ones
+ * come one to a byte (a flag says so), or packed in lanes; a flag of the future may say that they lie otherwise. */
+static inline int lend_take_dltype(const lend_take_tensor *tensor, uint64_t flags, lend_dtype *out) {
+    const int bits = tensor->bits, padded = (flags & 4) != 0;
     int fits;
+    if (((tensor->code == LEND_INT || tensor->code == LEND_UINT) && (bits == 4 || bits == 2))
+        || ((tensor->code == LEND_FLOAT6_E2M3FN || tensor->code == LEND_FLOAT6_E3M2FN) && bits == 6)
+        || (tensor->code == LEND_FLOAT4_E2M1FN && bits == 4)) {
+        if (tensor->lanes == 0 || (flags & ~(uint64_t)7) != 0) return 0;
+        *out = lend_take_dtype(tensor->code, bits, tensor->lanes,
+                               padded ? tensor->lanes : (uint64_t)bits * tensor->lanes / 8, 0);
+        return padded || bits * tensor->lanes % 8 == 0 ? 1 : -1;
+    }
     switch (tensor->code) {
     case LEND_INT: case LEND_UINT: fits = bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0; break;
     case LEND_FLOAT: fits = bits == 16 || bits == 32 || bits == 64; break;
@@ -769,7 +797,7 @@ static inline int lend_take_dltype(const lend_take_tensor *tensor, lend_dtype *o
     case LEND_BFLOAT: fits = bits == 16; break;
     case LEND_COMPLEX: fits = bits == 32 || bits == 64 || bits == 128; break;
     case LEND_BOOL: fits = bits == 8; break;
-    default: fits = tensor->code >= 7 && tensor->code <= 14 && bits == 8; break;
+    default: fits = tensor->code <= LEND_FLOAT8_E8M0FNU && bits == 8; break;
     }
     if (!fits || tensor->lanes == 0) return 0;
     *out = lend_take_dtype(tensor->code, bits, tensor->lanes, (uint64_t)(bits / 8) * tensor->lanes, 0);
@@ -920,11 +948,12 @@ static inline void lend_take_align(lend_view *view) {
 
 /* -- what was requested -------------------------------------------------------------------------------------------- */
 
-/* b is what a asks for; where bytes are all that is said, a may leave their number open. */
+/* b is what a asks for; where bytes are all that is said, a may leave their number open. Below 8 bits they tell how
+ * the values lie. */
 static inline int lend_take_same_type(const lend_dtype *a, const lend_dtype *b) {
     return a->code == b->code && a->order == b->order && a->unit == b->unit && a->bits == b->bits
            && a->lanes == b->lanes && a->multiplier == b->multiplier
-           && (a->bits != 0 || a->itemsize == 0 || a->itemsize == b->itemsize);
+           && (a->bits >= 8 || (a->bits == 0 && a->itemsize == 0) || a->itemsize == b->itemsize);
 }
 
 /* 0, or -1 with a ValueError: the request is the caller's own fault. */
@@ -979,7 +1008,8 @@ static inline int lend_take_judge(lend_take_job *job) {
         return LEND_TAKE_FINAL;
     }
     at = request->align != 0 && view->nbytes != 0
-         && ((view->flags & LEND_OPAQUE_HANDLE) || (uint64_t)(uintptr_t)view->data % request->align != 0);
+         && ((view->flags & LEND_OPAQUE_HANDLE) ? view->byte_offset : (uint64_t)(uintptr_t)view->data) % request->align
+                != 0;
     if ((request->flags & LEND_WRITABLE) && (view->flags & LEND_READONLY))
         field = "readonly", why = "writable memory was required, and it is read-only";
     else if ((request->flags & LEND_C_ORDER) && !(view->flags & LEND_C_CONTIGUOUS))
@@ -1089,7 +1119,7 @@ static inline int lend_take_copy(lend_take_job *job) {
 /* Ask for the announced device, once. */
 static inline int lend_take_ask_device(lend_take_job *job) {
     PyObject *method, *answer, *pair;
-    int64_t type = 0, id = 0;
+    int64_t type = 0, id = -2;
     int found, read = 0;
     if (job->announced != -1) return LEND_TAKE_OPEN;
     found = lend_take_find(job->object, "__dlpack_device__", &method);
@@ -1103,7 +1133,10 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     if (pair != NULL && PyTuple_Size(pair) == 2) {
         read = lend_take_integer(PyTuple_GetItem(pair, 0), 1, &type, NULL);
         /* an id of None is no fault (pandas) */
-        if (read > 0 && lend_take_integer(PyTuple_GetItem(pair, 1), 1, &id, NULL) <= 0) PyErr_Clear();
+        if (read > 0 && lend_take_integer(PyTuple_GetItem(pair, 1), 1, &id, NULL) <= 0) {
+            PyErr_Clear();
+            id = -2;
+        }
     }
     if (pair == NULL || read < 0) {
         job->announced = -2;
@@ -1119,7 +1152,7 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     }
     Py_DECREF(pair);
     job->announced = (int32_t)type;
-    job->announced_id = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
+    job->announced_id = id >= -1 && id <= INT32_MAX ? (int32_t)id : -2;
     return LEND_TAKE_OPEN;
 }
 
@@ -1239,18 +1272,28 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
 /* -- DLPack -------------------------------------------------------------------------------------------------------- */
 
 /* Read a tensor into the view: every field is checked before any is believed. */
-static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *tensor) {
+static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *tensor, uint64_t flags) {
     lend_view *view = job->view;
     int64_t *shape, *strides;
-    int i, result, empty = 0;
-    if (!lend_take_dltype(tensor, &view->dtype))
+    char name[LEND_TAKE_TEXT];
+    int i, result, empty = 0, known = lend_take_dltype(tensor, flags, &view->dtype);
+    if (known < 0)
+        return lend_take_refuse(job, "dtype",
+                                "one value to a byte, with its library (x.astype(\"int8\"), ml_dtypes.int4), or bytes",
+                                "its values are of %s (DLPack code %u, bits %u, lanes %u): several share a byte, and "
+                                "no element of them fills whole bytes",
+                                lend_take_spell(&view->dtype, name), (unsigned)tensor->code, (unsigned)tensor->bits,
+                                (unsigned)tensor->lanes);
+    if (known == 0)
         return lend_take_refuse(job, "dtype", LEND_TAKE_OTHER,
-                                "its DLPack dtype (code %u, bits %u, lanes %u) is not understood, or several values "
-                                "share a byte",
+                                "its DLPack dtype (code %u, bits %u, lanes %u) is not understood",
                                 (unsigned)tensor->code, (unsigned)tensor->bits, (unsigned)tensor->lanes);
     if (tensor->device_type < 1 || tensor->device_type > 255)
         return lend_take_refuse(job, "device", LEND_TAKE_FAULT, "its device type is %d, not a number from 1 to 255",
                                 (int)tensor->device_type);
+    if (tensor->device_id < 0 && tensor->device_type != 1)
+        return lend_take_refuse(job, "device", LEND_TAKE_FAULT, "the id of its device (type %d) is %d, below 0",
+                                (int)tensor->device_type, (int)tensor->device_id);
     view->device_type = tensor->device_type;
     view->device_id = tensor->device_type == 1 ? 0 : tensor->device_id;
     result = lend_take_room(job, tensor->ndim);
@@ -1375,6 +1418,16 @@ static inline int lend_take_guard(lend_take_job *job) {
 #define LEND_TAKE_UNLOCK() }
 #endif
 
+/* 1 if the object is of jax, whose arrays nobody writes to; -1 with an exception set. */
+static inline int lend_take_of_jax(PyObject *object) {
+    PyObject *name = lend_take_name(object);
+    PyObject *jax = name == NULL ? NULL : PyUnicode_FromString("jax"); /* jaxlib._jax.ArrayImpl */
+    const int answer = jax == NULL ? -1 : (int)PyUnicode_Tailmatch(name, jax, 0, PY_SSIZE_T_MAX, -1);
+    Py_XDECREF(name);
+    Py_XDECREF(jax);
+    return answer;
+}
+
 /* Read a capsule that nobody has consumed yet. */
 static inline int lend_take_inspect(lend_take_job *job, PyObject *capsule, void **managed, int *versioned) {
     const char *name;
@@ -1398,10 +1451,14 @@ static inline int lend_take_inspect(lend_take_job *job, PyObject *capsule, void 
                                     "its DLPack version is %u.%u, and version 1 can be read", (unsigned)tensor->major,
                                     (unsigned)tensor->minor);
         lend_take_dlflags(job->view, tensor->flags);
-        result = lend_take_read(job, &tensor->tensor);
+        result = lend_take_read(job, &tensor->tensor, tensor->flags);
     } else {
-        job->view->flags |= LEND_READONLY; /* it cannot say */
-        result = lend_take_read(job, &((lend_take_unversioned *)*managed)->tensor);
+        /* it cannot say; who asks for writable memory and nothing else gives his word, but not for jax */
+        int immutable = (job->request->flags & (LEND_WRITABLE | LEND_COPY | LEND_COPY_IF_NEEDED)) != LEND_WRITABLE;
+        if (!immutable && capsule != job->object) immutable = lend_take_of_jax(job->object);
+        if (immutable < 0) return LEND_TAKE_FINAL;
+        if (immutable) job->view->flags |= LEND_READONLY;
+        result = lend_take_read(job, &((lend_take_unversioned *)*managed)->tensor, 0);
     }
     if (result < 0) return result;
     if (job->announced > 0 && job->announced != job->view->device_type)
@@ -1480,7 +1537,7 @@ static inline int lend_take_by_table(lend_take_job *job) {
                                 "its DLPack version is %u.%u, and version 1 can be read", (unsigned)managed->major,
                                 (unsigned)managed->minor);
     lend_take_dlflags(job->view, managed->flags);
-    result = lend_take_read(job, &managed->tensor);
+    result = lend_take_read(job, &managed->tensor, managed->flags);
     if (result == LEND_TAKE_OPEN) result = lend_take_guard(job);
     if (result == LEND_TAKE_OPEN) result = lend_take_judge(job);
     if (result != LEND_TAKE_OPEN) return result;
@@ -1617,15 +1674,36 @@ static inline int64_t lend_take_descr(PyObject *descr, int *budget, int depth, i
     return total;
 }
 
+/* A type of ml_dtypes by its name, one to a byte where it is less than one; 1 if it is one of so many bytes. */
+static inline int lend_take_added(const char *name, lend_dtype *dtype) {
+    const char *const *known = lend_take_small();
+    const int code = *name == 'u' ? LEND_UINT : LEND_INT;
+    int i = 0, bits = 8;
+    if (strcmp(name, "bfloat16") == 0 && dtype->itemsize == 2) {
+        *dtype = lend_native(LEND_BFLOAT, 16);
+        return 1;
+    }
+    if (dtype->itemsize != 1) return 0;
+    if (strcmp(name + (*name == 'u'), "int4") == 0 || strcmp(name + (*name == 'u'), "int2") == 0) {
+        *dtype = lend_take_dtype(code, name[strlen(name) - 1] - '0', 1, 1, 0);
+        return 1;
+    }
+    while (known[i] != NULL && strcmp(known[i], name) != 0) i++;
+    if (known[i] == NULL) return 0;
+    i += LEND_FLOAT8_E3M4;
+    if (i > LEND_FLOAT8_E8M0FNU) bits = i == LEND_FLOAT4_E2M1FN ? 4 : 6;
+    *dtype = lend_take_dtype(i, bits, 1, 1, 0);
+    return 1;
+}
+
 /* What a `V` typestr really is: a record, a dtype that the object names, or (unless it must be named) bytes. */
 static inline int lend_take_void(lend_take_job *job, PyObject *facts, int must_be_named) {
     lend_dtype *dtype = &job->view->dtype;
     PyObject *descr = PyDict_GetItemString(facts, "descr");
     PyObject *found = NULL, *name = NULL;
-    const char *const *known = lend_take_float8();
     const char *text = NULL;
     int64_t size;
-    int i, result = LEND_TAKE_OPEN, budget = 4096, fields = 0, objects = 0;
+    int result = LEND_TAKE_OPEN, budget = 4096, fields = 0, objects = 0;
     if (descr != NULL && descr != Py_None && !must_be_named) {
         Py_INCREF(descr);
         size = lend_take_descr(descr, &budget, 32, &fields, &objects);
@@ -1657,12 +1735,7 @@ static inline int lend_take_void(lend_take_job *job, PyObject *facts, int must_b
                                                                    "dtype, and it has none");
     if (text != NULL && ((strncmp(text, "void", 4) != 0 && strncmp(text, "record", 6) != 0) || must_be_named)) {
         /* a type that was added to NumPy (ml_dtypes) calls itself V and is told by its name */
-        for (i = 0; known[i] != NULL && strcmp(known[i], text) != 0; i++) continue;
-        if (known[i] != NULL && dtype->itemsize == 1)
-            *dtype = lend_native(7 + i, 8);
-        else if (strcmp(text, "bfloat16") == 0 && dtype->itemsize == 2)
-            *dtype = lend_native(LEND_BFLOAT, 16);
-        else
+        if (!lend_take_added(text, dtype))
             result = lend_take_refuse(job, "dtype", LEND_TAKE_OTHER,
                                       "C has no word for its dtype '%.200s', whose typestr says %u plain bytes", text,
                                       (unsigned)dtype->itemsize);
@@ -1784,6 +1857,21 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
     return lend_take_judge(job);
 }
 
+/* The version of a device's interface: 0 to 3 of CUDA, where none is 0; 1 of SYCL. NumPy's is not believed. */
+static inline int lend_take_version(lend_take_job *job, const lend_take_kind *kind, PyObject *version, uint64_t *out) {
+    const uint64_t least = kind->device_type == 14, most = kind->device_type == 14 ? 1 : 3;
+    int read;
+    *out = 0;
+    if (kind->device_type == 1 || (least == 0 && (version == NULL || version == Py_None))) return LEND_TAKE_OPEN;
+    read = version == NULL ? 0 : lend_take_integer(version, 0, NULL, out);
+    if (read < 0) return lend_take_raised(job, "version");
+    if (read == 0 || *out < least || *out > most)
+        return lend_take_refuse(job, "version", "its library's other protocols, or a newer lend_take.h",
+                                "its version is %.100R, and %s can be read", version == NULL ? Py_None : version,
+                                least != 0 ? "1" : "0 to 3");
+    return LEND_TAKE_OPEN;
+}
+
 /* Typestr, mask and stream of an interface. */
 static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *kind, PyObject *facts, PyObject *typestr,
                                     PyObject *mask, PyObject *stream) {
@@ -1843,15 +1931,19 @@ static inline int lend_take_put(lend_take_job *job, const lend_take_kind *kind) 
         return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
                                 "its __dlpack_device__() announces device type %d, which contradicts its %s", (int)told,
                                 kind->attribute);
+    if (told > 0 && job->announced_id == -2)
+        return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
+                                "its __dlpack_device__() announces device type %d with an id that is none", (int)told);
     job->view->device_type = told == 10 || told == 11 ? 10 : kind->device_type;
     job->view->device_id = told == job->view->device_type ? job->announced_id : -1; /* the interface does not tell */
     return LEND_TAKE_OPEN;
 }
 
 static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kind *kind) {
-    static const char *const keys[] = {"shape", "strides", "data", "offset", "typestr", "mask", "stream"};
-    PyObject *parts[7];
+    static const char *const keys[] = {"shape", "strides", "data", "offset", "typestr", "mask", "stream", "version"};
+    PyObject *parts[8];
     PyObject *facts, *name;
+    uint64_t version;
     int i, result = lend_take_find(job->object, kind->attribute, &facts);
     if (result <= 0) return result < 0 ? lend_take_raised(job, kind->attribute) : LEND_TAKE_ABSENT;
     if (!PyDict_Check(facts)) {
@@ -1863,17 +1955,19 @@ static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kin
         Py_DECREF(facts);
         return result;
     }
-    for (i = 0; i < 7; i++) parts[i] = lend_take_entry_of(facts, keys[i], i < 2);
+    for (i = 0; i < 8; i++) parts[i] = lend_take_entry_of(facts, keys[i], i < 2);
     job->view->device_type = kind->device_type;
     if (kind->device_type != 1) {
         result = lend_take_ask_device(job);
         if (result >= 0) result = lend_take_put(job, kind);
     }
-    if (result >= 0)
-        result = lend_take_meaning(job, kind, facts, parts[4], parts[5], kind->device_type == 2 ? parts[6] : NULL);
+    if (result >= 0) result = lend_take_version(job, kind, parts[7], &version);
+    if (result >= 0) /* before version 3 a stream meant nothing */
+        result = lend_take_meaning(job, kind, facts, parts[4], parts[5],
+                                   kind->device_type == 2 && version == 3 ? parts[6] : NULL);
     if (result == LEND_TAKE_OPEN)
         result = lend_take_facts(job, kind, parts[0], parts[1], parts[2], kind->device_type == 2 ? NULL : parts[3]);
-    for (i = 0; i < 7; i++) Py_XDECREF(parts[i]);
+    for (i = 0; i < 8; i++) Py_XDECREF(parts[i]);
     Py_DECREF(facts);
     return result;
 }
