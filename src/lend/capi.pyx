@@ -27,6 +27,7 @@ from lend.views.view cimport View, owner_of, view_of
 from lend import front
 from lend.doors import is_suboffsets
 from lend.errors import LendError, UnsupportedLayout
+from lend.plan import recheck
 from lend.protocols import refusals
 from lend.requirements import check_stream
 
@@ -431,6 +432,7 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
         made = CallbackOwner.__new__(CallbackOwner)
         made.held = None if owner is NULL else <object> owner
         remember_span(made, &record)
+        made.apart = recheck.apart(made)
         view = view_of(made, &record)
     finally:
         clear_dims(&record)

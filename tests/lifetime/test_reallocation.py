@@ -1,5 +1,7 @@
 """Producers that move their memory under a loan: what lend notices, and what it says it cannot (LIFE-4, LIFE-5)."""
 
+import ctypes
+
 import pytest
 
 import lend
@@ -51,6 +53,40 @@ def test_verify_passes_a_part_of_an_array_that_was_told_by_its_address():
 def test_verify_notices_that_an_array_moved_whose_part_was_told_by_its_address():
     with pytest.raises(LeaseLost, match="not any more"):
         moved(lambda array: lend.View.from_pointer(array.ctypes.data + 32, (4,), "u1", owner=array)).verify()
+
+
+APART = {
+    "an array": lambda: np.zeros(2),
+    "a part of one": lambda: np.zeros(1 << 10)[3:5],
+    "an empty one": lambda: np.zeros(0),
+}
+
+
+@pytest.mark.parametrize("make", APART.values(), ids=APART)
+def test_an_array_may_own_memory_that_is_not_its_own(make):
+    block = (ctypes.c_double * 4)(1, 2, 3, 4)
+    keeper = make()
+    view = lend.View.from_pointer(ctypes.addressof(block), (4,), "float64", owner=keeper)
+    buffer = lend.Buffer.from_pointer(ctypes.addressof(block), 32, owner=keeper)
+    view.verify()
+    buffer.verify()
+    assert (view.owner.apart, buffer.owner.apart) == (True, True)
+    assert view.tolist() == view[:].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert lend.to(view, "numpy").sum() == 10.0
+
+
+def test_memory_beside_that_of_an_array_stays_when_the_array_moves():
+    block = (ctypes.c_double * 4)(1, 2, 3, 4)
+    keeper = np.zeros(4)
+    view = lend.View.from_pointer(ctypes.addressof(block), (4,), "float64", owner=keeper)
+    keeper.resize(1 << 20, refcheck=False)
+    assert view.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_memory_of_the_array_itself_is_not_apart():
+    keeper = np.zeros(4)
+    assert not lend.View.from_pointer(keeper.ctypes.data + 8, (2,), "float64", owner=keeper).owner.apart
+    assert not lend.view(keeper).owner.apart
 
 
 def test_verify_notices_an_array_that_shrank():

@@ -1,5 +1,7 @@
 """torch moves a tensor's memory under a loan: `verify()` and `lend.to` notice, the exports do not ask (LIFE-4)."""
 
+import ctypes
+
 import pytest
 
 import lend
@@ -22,6 +24,23 @@ MOVED = pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
 def test_verify_notices_a_tensor_that_moved(move, dtype):
     tensor = torch.zeros(8, dtype=dtype)
     view = lend.view(tensor)
+    move(tensor)
+    with pytest.raises(LeaseLost):
+        view.verify()
+
+
+def test_a_tensor_may_own_memory_that_is_not_its_own():
+    block = (ctypes.c_float * 4)(1, 2, 3, 4)
+    view = lend.View.from_pointer(ctypes.addressof(block), (4,), "float32", owner=torch.zeros(2))
+    view.verify()
+    assert view.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+@MOVED
+def test_verify_notices_that_a_tensor_moved_whose_part_was_told_by_its_address(move):
+    tensor = torch.zeros(8, dtype=torch.float32)
+    view = lend.View.from_pointer(tensor.data_ptr() + 8, (2,), "float32", owner=tensor)
+    view.verify()
     move(tensor)
     with pytest.raises(LeaseLost):
         view.verify()

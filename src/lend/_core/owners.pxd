@@ -10,6 +10,7 @@ cdef class Owner:
     cdef char* address           # lowest byte of what was lent
     cdef Py_ssize_t span         # bytes lent, from the lowest to the highest
     cdef int open_exports        # Py_buffers, DLPack tensors and Arrow arrays made from it and not given back
+    cdef readonly bint apart     # told by its address, and never memory of the object that keeps it alive
     cdef object __weakref__
 
 cdef class BufferOwner(Owner):

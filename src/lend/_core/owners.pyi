@@ -18,6 +18,9 @@ class Owner:
     def ptr(self) -> int: ...
     @property
     def exports(self) -> int: ...
+    # told by its address, and never memory of the object that keeps it alive
+    @property
+    def apart(self) -> bool: ...
 
 @final
 class BufferOwner(Owner):

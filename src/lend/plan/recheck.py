@@ -1,7 +1,7 @@
 """Ask producers that may move their memory under a loan where it is now."""
 
 from lend.doors import adapter_of
-from lend.errors import LeaseLost
+from lend.errors import LeaseLost, LendError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,19 +18,17 @@ def verify(obj: "Any") -> None:
     """
     owner = obj.owner
     producer = owner.producer
-    if producer is None or not owner.nbytes:
+    if producer is None or not owner.nbytes or owner.apart:
         return
-    ask = getattr(adapter_of(producer), "locate", None)
-    place = None if ask is None else ask(producer)
+    place = _place(producer)
     if place is None:
         return
     here, room = place
     name = owner.producer_type
     if owner.kind in _TOLD:
-        # a part of it, maybe, or never its memory: somebody said that it keeps it alive
-        if here <= owner.ptr and owner.ptr + owner.nbytes <= here + room:
+        if _within(owner, place):  # a part of it, maybe
             return
-        fact = f"this memory is not, or not any more, that of the {name} that owns it, which may have reallocated it"
+        fact = f"this memory is not any more that of the {name} that owns it, which has reallocated it"
     else:
         if here == owner.ptr and room >= owner.nbytes:
             return
@@ -43,6 +41,28 @@ def verify(obj: "Any") -> None:
         ],
         remedy="take a new view of it after resizing, or lend.view(x, copy=True) before",
     )
+
+
+def apart(owner: "Any") -> bool:
+    """Whether memory told by its address lies elsewhere than that of the array that keeps it alive, which may move."""
+    producer = owner.producer
+    try:
+        place = None if producer is None or not owner.nbytes else _place(producer)
+    except LendError:
+        return False
+    return place is not None and not _within(owner, place)
+
+
+def _place(producer: "Any") -> "tuple[int, int] | None":
+    """Where the memory of an array lies now, and how many bytes; None for what is not known to move."""
+    ask = getattr(adapter_of(producer), "locate", None)
+    place: tuple[int, int] | None = None if ask is None else ask(producer)
+    return place
+
+
+def _within(owner: "Any", place: "tuple[int, int]") -> bool:
+    here, room = place
+    return bool(here <= owner.ptr and owner.ptr + owner.nbytes <= here + room)
 
 
 def may_move(obj: "Any") -> "str | None":

@@ -36,9 +36,16 @@ def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
     cdef View view = blank()
     fill_from_pointer(&view.record, ptr, (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype, owner,
                       strides, device, readonly)
-    view.holder = own_object(owner, &view.record)
+    view.holder = told_by_address(owner, &view.record)
     track(view)
     return view
+
+
+cdef Owner told_by_address(object keeper, const Record* record):
+    """An owner that keeps what keeps the memory alive: the memory may be its own or not."""
+    cdef Owner owner = own_object(keeper, record)
+    owner.apart = call_hook("apart")(owner)
+    return owner
 
 
 def bytes_from_pointer(ptr, nbytes, owner, device, bint readonly):
@@ -51,7 +58,7 @@ def bytes_from_pointer(ptr, nbytes, owner, device, bint readonly):
         from lend.protocols import refusals
         raise refusals.bad_pointer(owner, "nbytes", nbytes, "a number of bytes")
     fill_from_pointer(&made.record, ptr, (nbytes,), "uint8", owner, None, device, readonly)
-    made.holder = own_object(owner, &made.record)
+    made.holder = told_by_address(owner, &made.record)
     return made
 
 

@@ -15,6 +15,7 @@ cdef extern from *:
     void seal "lend_seal"(object cls)
 
 cdef dict _hooks = {
+    "apart": ("lend.plan.recheck", "apart"),
     "array": ("lend.adapters.numpy", "array"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),
