@@ -187,10 +187,29 @@ def test_what_lend_refuses_is_told_by_whom():
         lend.view(Wrong())
 
 
-@pytest.mark.parametrize("use", [memoryview, lambda x: x.__dlpack__(), lambda x: x.__array_interface__])
-def test_a_method_that_returns_no_view_is_refused_by_every_protocol(use):
-    with pytest.raises(TypeError, match=r"Wrong\.lend\(\) returns a lend\.View, not bytes"):
-        use(Wrong())
+USES = {
+    "view": lend.view, "buffer": lend.buffer, "memoryview": memoryview, "dlpack": lambda x: x.__dlpack__(),
+    "device": lambda x: x.__dlpack_device__(), "interface": lambda x: x.__array_interface__,
+    "struct": lambda x: x.__array_struct__, "array": lambda x: x.__array__(), "to": lambda x: lend.to(x, "memoryview"),
+    "exchange": counting.exchange_take,
+}  # fmt: skip
+RETURNED = {
+    "bytes": (b"abc", r"bytes", r"return lend\.view\(\.\.\.\) of what it returns now"),
+    "a Buffer": (lend.buffer(b"abc"), r"lend\.\S*Buffer", r"return lend\.view\(\.\.\.\)"),
+    "an array": (array.array("d"), r"array\.array", r"return lend\.view\(\.\.\.\)"),
+    "nothing": (None, "NoneType", r"return lend\.View\.from_pointer"),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize("name", RETURNED)
+def test_a_method_that_returns_no_view_is_refused_by_every_protocol_with_a_remedy(use, name):
+    returned, told, remedy = RETURNED[name]
+    source = type("Mistaken", (lend.Producer,), {"lend": lambda self: returned})()
+    with pytest.raises(
+        MalformedDescriptor, match=rf"(?s)lend\(\) of \S*Mistaken returned {told}, not a lend\.View.*try .*{remedy}"
+    ):
+        use(source)
 
 
 @pytest.mark.parametrize("use", [memoryview, lend.view])

@@ -8,7 +8,7 @@ import sys
 
 from lend.adapters import advice
 from lend.adapters.asking import guarded, quoted
-from lend.errors import LeaseLost, LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedLayout
+from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.protocols.dlpack import announced_device
 from lend.protocols.order import ORDER
@@ -66,7 +66,7 @@ def own_view(obj: "Buffer | Producer") -> View:
     if isinstance(obj, Buffer):
         return obj.view()
     try:
-        made: View = obj.lend()
+        made: Any = obj.lend()
     except (LendError, MemoryError, RecursionError):
         raise
     except Exception as error:  # a method of the subclass: what it raises becomes ours, with it as the cause
@@ -77,12 +77,11 @@ def own_view(obj: "Buffer | Producer") -> View:
             came=f"{full_name(type(obj))}, a lend.Producer",
         ) from error
     if type(made) is not View:
-        raise MalformedDescriptor.build(
-            f"lend() of {full_name(type(obj))} returned {full_name(type(made))}, not a lend.View",
-            came=f"{full_name(type(obj))}, a lend.Producer",
-            remedy="lend.View.from_pointer(address, shape, dtype, owner=what_keeps_it_alive)",
-        )
-    return made
+        from lend.protocols import refusals
+
+        raise refusals.no_view(obj, made)
+    view: View = made
+    return view
 
 
 def written_out(obj: "Any") -> "Any":

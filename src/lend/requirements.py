@@ -98,7 +98,7 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
     if wanted.type == view.device.type and view.device.id < 0:
         from lend.protocols import device_refusals
 
-        raise device_refusals.no_number(view, f"device={str(wanted)!r}")
+        raise device_refusals.no_number(view, f"device={device!r:.60}")
     if wanted.type == 1 and view.device.is_host:
         return [f"device: memory on {wanted} was required, and this is on {view.device}"]
     raise NotHostAccessible.build(

@@ -36,6 +36,13 @@ def test_the_attribute_is_read_once(take, kind):
         assert lender.reads == count
 
 
+@pytest.mark.parametrize("asked", ["cuda", "cuda:0", (2, 0), lend.Device("cuda:1")], ids=repr)
+def test_a_device_that_was_asked_for_is_quoted_as_it_was(asked):
+    with pytest.raises(UnsupportedType) as caught:
+        lend.view(CudaInterface(), device=asked)
+    assert str(caught.value).startswith(f"device={asked!r} needs the number of the device")
+
+
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 def test_every_version_up_to_3_is_taken(version):
     assert lend.view(CudaInterface(version=version)).shape == (2, 3)

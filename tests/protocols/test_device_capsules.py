@@ -31,6 +31,22 @@ def given(lent):
 
 
 @KINDS
+@pytest.mark.parametrize("device", [d for d in sorted(PLACED + HANDLES) if d not in (2, 3, 13)])
+def test_memory_that_is_not_of_cuda_hides_the_interface_of_cuda_and_is_found_by_dlpack(kind, device):
+    own = lent(kind, device, number=0)
+    assert not hasattr(own, "__cuda_array_interface__")
+    with pytest.raises(AttributeError, match=f"is on {own.device}, and this is for CUDA memory"):
+        own.__cuda_array_interface__
+    # as torch, CuPy and Numba look: at that interface first, then at DLPack
+    found = getattr(own, "__cuda_array_interface__", None) or given(own)
+    assert (found["device"], found["data"] + found["byte_offset"]) == (
+        (device, 0),
+        (ADDRESS if device in PLACED else TOKEN) + 8,
+    )
+    assert tuple(own.__dlpack_device__()) == (device, 0)
+
+
+@KINDS
 @EVERY
 def test_the_device_is_told_as_it_came(kind, device):
     view = lent(kind, device)

@@ -17,6 +17,52 @@ def test_a_yes_or_no_is_true_or_false(take, word, value):
         take(b"abc", **{word: value})
 
 
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+@pytest.mark.parametrize("value", [True, False, None])
+def test_readonly_is_told_to_be_called_writable(take, value):
+    with pytest.raises(TypeError, match=r"keyword argument 'readonly': writable=False"):
+        take(b"abc", copy=None, readonly=value)
+    assert take(bytearray(b"abc"), writable=False).readonly
+
+
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+def test_other_keywords_are_refused_as_by_any_function(take):
+    with pytest.raises(TypeError, match=rf"{take.__name__}\(\) got an unexpected keyword argument 'nocopy'"):
+        take(b"abc", nocopy=True)
+
+
+def masked():
+    return pytest.importorskip("numpy").array([True, False, True, False])
+
+
+GATHERING = {
+    "a list": (lambda: [0, 1], "list", r"numpy\.asarray\(v\)\[index\]"),
+    "a mask": (masked, "ndarray", r"numpy\.asarray\(v\)\[index\]"),
+    "a list in a tuple": (lambda: ([True] * 4,), "list", r"numpy\.asarray\(v\)\[index\]"),
+    "a buffer": (lambda: lend.view(b"ab"), "View", r"numpy\.asarray\(v\)\[index\]"),
+    "true": (lambda: True, "bool", r"numpy\.asarray\(v\)\[index\]"),
+    "a float": (lambda: 1.0, "float", r"int\(i\)"),
+}
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_an_index_that_gathers_is_refused_with_a_way_to_do_it(name):
+    make, cls, remedy = GATHERING[name]
+    with pytest.raises(TypeError, match=f"an index is an integer, slice, Ellipsis or None, not {cls}; .*{remedy}"):
+        VIEW[make()]
+
+
+def test_the_way_to_gather_works():
+    numpy = pytest.importorskip("numpy")
+    assert numpy.asarray(VIEW)[[0, 1]].tobytes() == b"ab"
+    assert numpy.asarray(VIEW)[masked()].tobytes() == b"ac"
+
+
+def test_what_an_index_raises_passes():
+    with pytest.raises(TypeError, match="not today"):
+        VIEW[type("Index", (), {"__index__": lambda self: (_ for _ in ()).throw(TypeError("not today"))})()]
+
+
 @pytest.mark.parametrize("value", ["x", 0, 1, (1, 0)], ids=repr)
 def test_copy_of_dlpack_is_true_or_false(value):
     with pytest.raises(ValueError, match="copy is None, True or False"):

@@ -23,13 +23,24 @@ static PyObject *(*lend_plain_method)(PyObject *, PyObject *);
 static PyObject *lend_method_keyword;
 static PyTypeObject *lend_method_type;
 
+/* After a call that failed: what is commonly meant by a keyword that view and buffer have not. */
+static inline PyObject *lend_failed(PyObject *names) {
+    Py_ssize_t i = names == NULL || !PyErr_ExceptionMatches(PyExc_TypeError) ? 0 : PyTuple_GET_SIZE(names);
+    while (i-- > 0)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "readonly") == 0)
+            PyErr_SetString(PyExc_TypeError, "unexpected keyword argument 'readonly': writable=False gives what is "
+                                             "read-only, writable=True what is writable, or a refusal");
+    return NULL;
+}
+
 /* f(x); two such functions a module */
 #define LEND_SHORTCUT_1(n)                                                                                             \
     static vectorcallfunc lend_general_1##n;                                                                           \
     static PyObject *(*lend_plain_1##n)(PyObject *);                                                                   \
     static inline PyObject *lend_call_1##n(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names) {    \
         if (names == NULL && PyVectorcall_NARGS(nargsf) == 1) return lend_plain_1##n(args[0]);                         \
-        return lend_general_1##n(self, args, nargsf, names);                                                           \
+        PyObject *made = lend_general_1##n(self, args, nargsf, names);                                                 \
+        return made != NULL ? made : lend_failed(names);                                                               \
     }                                                                                                                  \
     static inline void lend_shorten_1##n(PyObject *function, PyObject *(*plain)(PyObject *)) {                         \
         vectorcallfunc *slot = lend_vectorcall_of(function);                                                           \

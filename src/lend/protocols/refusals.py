@@ -104,6 +104,16 @@ def read_only(obj: "Any", protocol: "Protocol") -> LendError:
     )
 
 
+def no_view(obj: "Any", got: "Any") -> LendError:
+    return MalformedDescriptor.build(
+        f"lend() of {name(obj)} returned {full_name(type(got))}, not a lend.View",
+        came=f"{name(obj)}, a lend.Producer",
+        remedy="return lend.view(...) of what it returns now"
+        if got is not None
+        else "return lend.View.from_pointer(address, shape, dtype, owner=what_keeps_it_alive)",
+    )
+
+
 def overlapping(obj: "Any", protocol: "Protocol | None" = None) -> LendError:
     return ReadOnlyMemory.build(
         f"one element of this {name(obj)} stands at several places (a zero stride); it is lent read-only",

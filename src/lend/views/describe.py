@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 
+def no_index(entry: object) -> TypeError:
+    """Make the exception for an index that is no position: a View is not gathered from."""
+    cls = type(entry)
+    remedy = "numpy.asarray(v)[index] copies the elements that a list, an array or a mask names"
+    if cls is float or cls is str:
+        remedy = "int(i), or i // j where i / j was meant" if cls is float else 'v["name"] is of records alone'
+    return TypeError(f"an index is an integer, slice, Ellipsis or None, not {cls.__name__}; {remedy}")
+
+
 def facts(v: "View") -> str:
     """float32[3, 4] of numpy.ndarray: what a message or the tally of copies calls a View."""
     return f"{_layout(v)} of {v.owner.producer_type}"

@@ -3,6 +3,8 @@ from cpython.number cimport PyNumber_Index
 
 from lend._core.record cimport Record, shape_of, strides_of
 
+from lend.views import describe
+
 
 cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extents, list steps) except? -1:
     """Fill extents and steps of the indexed memory; return the byte offset of its element 0."""
@@ -44,9 +46,14 @@ cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extent
             dim += 1
         else:
             if isinstance(entry, bool) or not hasattr(entry, "__index__"):
-                raise TypeError(f"an index is an integer, slice, Ellipsis or None, not {type(entry).__name__}")
+                raise describe.no_index(entry)
             # exactly an int, whatever a subclass of it says of itself
-            position = PyNumber_Index(entry)
+            try:
+                position = PyNumber_Index(entry)
+            except TypeError:
+                if not hasattr(entry, "shape"):
+                    raise
+                raise describe.no_index(entry) from None  # an array
             if position < -shape[dim] or position >= shape[dim]:
                 raise IndexError(f"index {position} is out of bounds for dimension {dim} of extent {shape[dim]}")
             i = position

@@ -126,5 +126,6 @@ cdef View view_of_producer(object producer):
     """The View that the producer lends now."""
     made = producer.lend()
     if type(made) is not View:
-        raise TypeError(f"{type(producer).__name__}.lend() returns a lend.View, not {type(made).__name__}")
+        from lend.protocols import refusals
+        raise refusals.no_view(producer, made)
     return made
