@@ -118,9 +118,17 @@ def test_a_number_that_is_not_known_is_minus_one_and_shown_as_such(spelling):
     assert device == Device("cuda:?") != Device("cuda:0")
 
 
-def test_device_does_not_equal_a_string_or_a_pair():
-    assert Device("cuda:0") != "cuda:0"
-    assert Device("cuda:0") != (2, 0)
+@pytest.mark.parametrize("text", ["cpu", "cuda:0", "cuda:?", "rocm:3", "device type 99:1"])
+def test_device_equals_its_text_and_has_its_hash(text):
+    device = Device(text)
+    assert device == text == device
+    assert hash(device) == hash(text)
+    assert {text: 1}[device] == 1
+
+
+@pytest.mark.parametrize("other", ["cuda", "cuda:1", "CUDA:0", "no device", "", (2, 0), 2, None], ids=repr)
+def test_device_equals_no_other_text_and_no_pair(other):
+    assert Device("cuda:0") != other
 
 
 def test_device_shows_itself_by_name():

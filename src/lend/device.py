@@ -105,9 +105,9 @@ class Device:
     """Name the place where memory lies: the kind of device and its number.
 
     Immutable, equal and hashed by meaning: all CPUs are one, whatever number a protocol gives them (0 in DLPack, -1 in
-    Arrow, None in the dataframe protocol), and their `id` is 0. A Device does not equal a string; write
-    ``device == Device("cuda:0")`` or compare ``str(device)``. It unpacks as the pair that ``__dlpack_device__``
-    returns.
+    Arrow, None in the dataframe protocol), and their `id` is 0. A Device equals its own text, ``device == "cpu"`` or
+    ``"cuda:0"``, and no other (``"cuda"``): equal values have one hash. It unpacks as the pair that
+    ``__dlpack_device__`` returns.
 
     The number may be unknown: an interface that carries a pointer alone does not tell it, and only a driver could. Its
     `id` is then -1 and it is written ``cuda:?``; it equals no device whose number is known, and what needs a number (a
@@ -207,11 +207,11 @@ class Device:
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Device):
-            return NotImplemented
+            return str(self) == other if isinstance(other, str) else NotImplemented
         return self.type == other.type and self.id == other.id
 
     def __hash__(self) -> int:
-        return hash((self.type, self.id))
+        return hash(str(self))
 
     def __str__(self) -> str:
         if self.type == _CPU:

@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import pickle
+import re
 import sys
 
 import pytest
@@ -106,8 +107,31 @@ def test_dtypes_differ_by_order_unit_multiplier_and_lanes():
     assert len({DType(name) for name in names}) == len(names)
 
 
-def test_dtype_does_not_equal_a_string():
-    assert DType("float32") != "float32"
+NAMES = ["float32", "bool", SWAPPED + "int32", "datetime64[25s]", "float32x4", "opaque[7]", "text[2]", "longdouble"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "int4_packedx2", "float8_e5m2", "object"])
+def test_dtype_equals_its_name_and_has_its_hash(name):
+    dtype = DType(name)
+    assert dtype == name == dtype
+    assert hash(dtype) == hash(name)
+    assert {name: 1}[dtype] == 1
+
+
+@pytest.mark.parametrize("text", ["<f4", "f", "float64", "Float32", "no dtype", "", "=float32", "<float32"])
+def test_dtype_equals_no_other_text(text):
+    assert DType("float32") != text
+
+
+@pytest.mark.parametrize("thing", [None, 1, b"float32", float, ("float32",)], ids=repr)
+def test_dtype_equals_nothing_else(thing):
+    assert DType("float32") != thing
+
+
+def test_a_record_equals_no_text():
+    record = DType([("a", "int32")])
+    assert record != record.name
+    assert record == DType(record)
 
 
 def test_long_double_is_also_known_by_its_size():
@@ -149,9 +173,7 @@ def test_dtype_cannot_be_subclassed():
         type("Mine", (DType,), {})
 
 
-@pytest.mark.parametrize(
-    ("slip", "near"), [("flaot32", "float32"), ("Int64", "int64"), ("datetime64[sn]", "datetime64")]
-)
+@pytest.mark.parametrize(("slip", "near"), [("flaot32", "float32"), ("datetime64[sn]", "datetime64")])
 def test_slip_of_the_pen_is_a_value_error_with_near_names(slip, near):
     with pytest.raises(ValueError, match=f"names no dtype; near: .*{near}"):
         DType(slip)
@@ -168,6 +190,43 @@ def test_slip_of_the_pen_is_a_value_error_with_near_names(slip, near):
 def test_text_that_names_no_dtype_is_a_value_error(text):
     with pytest.raises(ValueError, match="names no dtype"):
         DType(text)
+
+
+ELSEWHERE = {
+    "double": "'float64'", "int": "'int64' or 'int32'", "d": "'float64'", "float": "'float64' or 'float32'",
+    "long": "'int64'", "half": "'float16'", "torch.float32": "'float32'", "torch.half": "'float16'",
+    "np.float64": "'float64'", "jnp.bfloat16": "'bfloat16'", "Float64": "'float64'", "INT32": "'int32'",
+    "Int64": "'int64'", "f32": "'float32'", "u64": "'uint64'", "fp16": "'float16'", "bool_": "'bool'", "?": "'bool'",
+    SWAPPED + "double": f"'{SWAPPED}float64'", "<int": "'<int64' or '<int32'", "size_t": "'uint64'",
+    "string": "'text[8]' (of 8 characters)", "str": "'text[8]' (of 8 characters)", "bytes": "'bytes[8]' (of 8 bytes)",
+    "datetime": "'datetime64[ns]'", "complex": "'complex128' or 'complex64'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_the_spelling_of_another_library_is_refused_with_what_was_meant(text):
+    with pytest.raises(ValueError, match="names no dtype") as caught:
+        DType(text)
+    assert str(caught.value).endswith(f"; did you mean {ELSEWHERE[text]}?")
+
+
+def test_every_name_that_is_suggested_is_one():
+    from lend.dtypes import refusals
+
+    for names in refusals._ELSEWHERE.values():
+        for name in names.split(" "):
+            assert str(DType(name)) == name
+
+
+@pytest.mark.parametrize(("cls", "name"), [(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")])
+def test_a_class_of_python_is_the_dtype_of_its_values(cls, name):
+    assert DType(cls) == name
+
+
+@pytest.mark.parametrize(("cls", "name"), [(str, "text[8]"), (bytes, "bytes[8]"), (object, "object")])
+def test_a_class_of_python_that_has_no_width_is_refused_with_a_name(cls, name):
+    with pytest.raises(TypeError, match=re.escape(f"did you mean '{name}'")):
+        DType(cls)
 
 
 @pytest.mark.parametrize("thing", [None, 3, 3.0, b"<i4", object(), object, list, ctypes.c_int], ids=repr)

@@ -149,8 +149,9 @@ cdef int code_of(object dtype, Code* out) except -1:
         return 0
     if read_foreign(dtype, out):
         return 0
-    came = repr(dtype) if isinstance(dtype, type) else type(dtype).__name__
-    raise TypeError(f"DType() takes a dtype, its name or its typestr, not {came}")
+    from lend.dtypes.refusals import no_dtype
+
+    raise no_dtype(dtype)
 
 
 cdef object dtype_from_code(Code code):
@@ -183,8 +184,8 @@ cdef class DType:
     """Name the type of one element; one value with several spellings.
 
     Immutable. Two DTypes are equal exactly when they mean the same: kind, width, byte order, lanes and unit, never the
-    text they came from. A DType does not equal a string, because one type has many spellings and equal values must have
-    one hash; write ``dtype == DType("float32")`` or compare `name`.
+    text they came from. A DType equals its `name`, too, and no other text, because equal values must have one hash:
+    ``dtype == "float32"``, but ``dtype == DType("<f4")``.
 
     Parameters
     ----------
@@ -518,7 +519,9 @@ cdef class DType:
 
     def __eq__(self, other):
         if not isinstance(other, DType):
-            return NotImplemented
+            # a record has no text that is its own
+            return name_of_code(self.code) == other if (
+                isinstance(other, str) and self.code.kind != KIND_RECORD) else NotImplemented
         if self.code.kind == KIND_RECORD and (<DType> other).code.kind == KIND_RECORD:
             return records().meaning(self.code.bits) == records().meaning((<DType> other).code.bits)
         return code_word(self.code) == code_word((<DType>other).code)
@@ -526,7 +529,7 @@ cdef class DType:
     def __hash__(self):
         if self.code.kind == KIND_RECORD:
             return hash(("record", records().meaning(self.code.bits)))
-        return hash(code_word(self.code))
+        return hash(name_of_code(self.code))
 
     def __str__(self):
         return name_of_code(self.code)

@@ -1,12 +1,12 @@
 """What is said where a dtype is refused; loaded when the first one is."""
 
-__all__ = ["cannot_say", "shortened", "unknown_text", "unsupported"]
+__all__ = ["cannot_say", "no_dtype", "shortened", "unknown_text", "unsupported"]
 
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False  # type checkers read it as True; `typing` is not imported at run time
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Container
 
     from lend.dtypes.dtype import DType
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # kind -> a type of the same bytes that every protocol can say
 _STAND_INS = {
     "opaque": "uint8",
+    "bool": "uint8",
     "bytes": "uint8",
     "text": "uint32",
     "bfloat": "uint16",
@@ -23,18 +24,65 @@ _STAND_INS = {
 }
 
 
+# what C, NumPy, torch and others call them: for the hint, not accepted, because many mean different things elsewhere
+_ELSEWHERE = {
+    "b": "int8", "h": "int16", "i": "int32", "l": "int64", "q": "int64", "p": "uint64", "B": "uint8", "H": "uint16",
+    "I": "uint32", "L": "uint64", "Q": "uint64", "e": "float16", "f": "float32", "d": "float64", "g": "longdouble",
+    "F": "complex64", "D": "complex128", "G": "clongdouble", "?": "bool", "O": "object",
+    "byte": "int8 uint8", "char": "int8", "short": "int16", "int": "int64 int32", "intc": "int32", "long": "int64",
+    "longlong": "int64", "intp": "int64", "ssize_t": "int64", "ubyte": "uint8", "uchar": "uint8", "ushort": "uint16",
+    "uint": "uint64 uint32", "uintc": "uint32", "ulong": "uint64", "ulonglong": "uint64", "uintp": "uint64",
+    "size_t": "uint64", "half": "float16", "single": "float32", "float": "float64 float32", "double": "float64",
+    "long double": "longdouble", "complex": "complex128 complex64", "csingle": "complex64", "cfloat": "complex64",
+    "cdouble": "complex128", "boolean": "bool", "bool_": "bool", "bool8": "bool", "bf16": "bfloat16",
+    "integer": "int64", "str": "text[8]", "str_": "text[8]", "string": "text[8]", "unicode": "text[8]",
+    "bytes": "bytes[8]", "bytes_": "bytes[8]", "void": "opaque[8]", "datetime": "datetime64[ns]",
+    "timestamp": "datetime64[ns]", "timedelta": "timedelta64[ns]", "duration": "timedelta64[ns]",
+}  # fmt: skip
+_LETTERS = {"i": "int", "u": "uint", "f": "float", "fp": "float", "s": "int"}
+_WIDTHS = {"text[8]": " (of 8 characters)", "bytes[8]": " (of 8 bytes)"}
+
+
+def _meant(text: str, names: "Container[str]") -> "list[str]":
+    """The names that a spelling of another library may mean."""
+    sign, rest = (text[0], text[1:]) if text[:1] in ("<", ">", "=", "|") else ("", text)
+    sign = sign.strip("=|")
+    if rest not in _ELSEWHERE:
+        rest = rest.rpartition(".")[2].lower()  # torch.float32, Int64
+    letters = rest.rstrip("0123456789")
+    if letters in _LETTERS:  # f32, as Rust and jax say
+        rest = _LETTERS[letters] + rest[len(letters) :]
+    found = _ELSEWHERE.get(rest, rest).split(" ")
+    if rest not in _ELSEWHERE and (rest not in names or rest.endswith("_packed")):
+        return []
+    return [sign + name for name in found]
+
+
+def no_dtype(dtype: object) -> TypeError:
+    """Make the exception for what is no dtype at all."""
+    came = repr(dtype) if isinstance(dtype, type) else type(dtype).__name__
+    fact = f"DType() takes a dtype, its name or its typestr, not {shortened(came)}"
+    meant = {str: "'text[8]' (of 8 characters)", bytes: "'bytes[8]' (of 8 bytes)", object: "'object'"}
+    hint = meant.get(dtype) if isinstance(dtype, type) else None
+    return TypeError(fact if hint is None else f"{fact}; did you mean {hint}?")
+
+
 def shortened(text: str) -> str:
     """Cut a text of a producer to what fits a message."""
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def unknown_text(text: str, names: "Iterable[str]") -> Exception:
+def unknown_text(text: str, names: "Collection[str]") -> Exception:
     """Make the exception for a text that names no dtype of ours: a type that lend lacks, or a slip of the pen."""
     rest = text[1:] if text.startswith(("<", ">", "|", "=")) else text
     if len(rest) > 1 and rest[0] in "tTO" and rest[1:].isdecimal():
         return UnsupportedType.build(
             f"lend has no dtype for the typestr {shortened(repr(text))} (bits, and Python objects that are no pointers)"
         )
+    meant = _meant(text, names)
+    if meant:
+        hint = " or ".join(f"{name!r}{_WIDTHS.get(name, '')}" for name in meant)
+        return ValueError(f"{shortened(repr(text))} names no dtype; did you mean {hint}?")
     from difflib import get_close_matches
 
     # a packed type has a number of lanes behind its name
@@ -78,7 +126,7 @@ def _way_out(dtype: "DType") -> "str | None":
     elif dtype.kind == "complex" and dtype.bits > 128:
         return "a copy as complex128"
     elif dtype.kind == "complex":
-        other = "float16"
+        other = f"float{dtype.bits // 2}"
     else:
         other = _STAND_INS.get(dtype.kind, "opaque[16]")
     return f'reinterpret("{other}"): the same bytes, and the meaning is yours to keep'
