@@ -1,4 +1,4 @@
-"""Spelling 4 of 4: the dtype of lend.h, read and written."""
+"""Spelling 4 of 5: the dtype of lend.h, read and written."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from lend.dtypes.code cimport (

@@ -1,4 +1,4 @@
-"""Spelling 3 of 4: the DLDataType of DLPack, read and written. DLPack speaks this machine's byte order only."""
+"""Spelling 3 of 5: the DLDataType of DLPack, read and written. DLPack speaks this machine's byte order only."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 from lend.dtypes.code cimport (

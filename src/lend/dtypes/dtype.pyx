@@ -345,6 +345,28 @@ cdef class DType:
             f"lend has no dtype for the DLPack type code {int(code)}, {int(bits)} bits, {int(lanes)} lanes"
         )
 
+    @classmethod
+    def from_arrow(cls, format):
+        """Read a format string of the Arrow C data interface, of a type with a fixed width.
+
+        Numbers, timestamps without a zone and durations, date64 (as datetime64[ms]), and ``w:7`` as ``opaque[7]``.
+
+        Raises
+        ------
+        lend.errors.UnsupportedType
+            It means what no dtype says: bools of a bit, dates of 32 bits, times of day, zones, decimals, what has any
+            width or is nested.
+
+        Examples
+        --------
+        >>> from lend.dtypes import DType
+        >>> DType.from_arrow("tsn:"), DType.from_arrow("g").arrow
+        (DType('datetime64[ns]'), 'g')
+        """
+        from lend.dtypes import arrow_format
+
+        return DType(arrow_format.read(format))
+
     @property
     def name(self):
         """The name, with a sign in front if the byte order is not this machine's; `DType(name)` reads it."""
@@ -472,6 +494,13 @@ cdef class DType:
         if not code_to_dlpack(self.code, &code, &bits, &lanes):
             raise cannot_say(self, "DLPack")
         return (code, bits, lanes)
+
+    @property
+    def arrow(self):
+        """The format string of the Arrow C data interface; raises UnsupportedType where it has none."""
+        from lend.dtypes import arrow_format
+
+        return arrow_format.write(self)
 
     @property
     def __numpy_dtype__(self):

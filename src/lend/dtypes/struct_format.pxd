@@ -1,4 +1,4 @@
-"""Spelling 1 of 4: the struct format of the buffer protocol (PEP 3118), read and written.
+"""Spelling 1 of 5: the struct format of the buffer protocol (PEP 3118), read and written.
 
 The table below lives once and serves both ways. Sizes are taken from the itemsize that comes with the format, because
 producers mix the standard and the native sizes (ctypes writes `<l` for a long of eight bytes). Fixed bytes and text

@@ -1,4 +1,4 @@
-"""Spelling 2 of 4: the typestr of the array interfaces (`<i4`, `|b1`, `<M8[25s]`, `|V7`), read and written.
+"""Spelling 2 of 5: the typestr of the array interfaces (`<i4`, `|b1`, `<M8[25s]`, `|V7`), read and written.
 
 Kinds b i u f c m M V S U O. Bits (t) are not understood: the reader answers False and the caller refuses by name. `V2`
 stays opaque: that it may be a bfloat16 only the producer's dtype can tell, that it may be a record only `descr`.
