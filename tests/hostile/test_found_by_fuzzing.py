@@ -86,6 +86,25 @@ def test_a_malformed_buffer_inside_an_interface_does_not_end_the_process():
     assert out == "refused []\n" * 2 * len(INSIDE)
 
 
+LEAST, MOST = -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize("number", [-1, LEAST, MOST, 0, 7])
+@pytest.mark.parametrize("field", ["itemsize", "ndim", "len", "readonly"])
+@pytest.mark.parametrize("fits", [True, False], ids=["", "refused"])
+def test_a_buffer_inside_an_interface_is_given_back_whatever_it_says(field, number, fits):
+    if field in ("ndim", "readonly") and abs(number) > 7:
+        number >>= 32
+    lender = CountingBuffer(48, lie={field: number})
+    facts = {"shape": (6 if fits else 7,), "typestr": "<f8", "data": lender}
+    inside = type("Shows", (), {"__array_interface__": facts})()
+    try:
+        lend.view(inside).release()
+    except LendError:
+        pass
+    assert lender.audit() == []
+
+
 @pytest.mark.parametrize("field", ["strides", "shape"])
 def test_rows_behind_pointers_that_are_told_by_half_do_not_end_the_process(field):
     out = children.run_clean(f"""

@@ -35,6 +35,7 @@ cdef class CallbackOwner(Owner):
     cdef void (*give_back)(void* context) noexcept
     cdef void* context
 
+cdef void hold_beside(BufferOwner owner, object held, object beside) noexcept
 cdef BufferOwner new_buffer_owner()
 cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept
 

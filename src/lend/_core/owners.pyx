@@ -23,8 +23,11 @@ cdef object qualname_of = type.__dict__["__qualname__"].__get__
 cdef object module_of = type.__dict__["__module__"].__get__
 
 cdef enum:
-    BESIDE = -1          # item size of a lease that is held by a memoryview beside it
     ALIGNMENT = 64       # of memory that lend allocates: a cache line, what jax asks for, what Arrow recommends
+
+
+# what `internal` of a lease points to that is held by a memoryview beside it: no exporter can say so
+cdef char BESIDE
 
 
 @cython.no_gc_clear
@@ -81,7 +84,7 @@ cdef class BufferOwner(Owner):
 
     def __dealloc__(self):
         # nothing was opened yet, or `exporter` is a memoryview that holds the lease
-        if (self.held is not None or self.exporter is not None) and self.lease.itemsize != BESIDE:
+        if (self.held is not None or self.exporter is not None) and self.lease.internal != &BESIDE:
             release_lease(&self.lease, self.held if self.exporter is None else self.exporter)
         # here, where a pending exception is kept aside, and not after it
         self.exporter = None
@@ -166,6 +169,13 @@ cdef class CallbackOwner(Owner):
         if self.give_back is not NULL:
             self.give_back(self.context)
         self.held = None
+
+
+cdef void hold_beside(BufferOwner owner, object held, object beside) noexcept:
+    """Let an owner keep a memoryview that holds the lease in its place."""
+    owner.lease.internal = &BESIDE
+    owner.held = held
+    owner.exporter = beside
 
 
 cdef BufferOwner new_buffer_owner():

@@ -30,6 +30,7 @@ from lend._core.owners cimport (
     Protocol,
     allocate,
     exporter_of,
+    hold_beside,
     move_lease,
     new_buffer_owner,
     release_lease,
@@ -148,9 +149,7 @@ cdef object take_beside(object obj, Record* record, int want):
         from lend.protocols import refusals
         raise refusals.producer_failed(obj, BUFFER, error) from error
     read(obj, record, PyMemoryView_GET_BUFFER(beside), want, False)
-    owner.lease.itemsize = -1     # BESIDE: not opened here
-    owner.held = obj
-    owner.exporter = beside
+    hold_beside(owner, obj, beside)
     remember_span(owner, record)
     return owner
 
