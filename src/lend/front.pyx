@@ -22,9 +22,6 @@ from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
 
 from lend.protocols.buffer import BUFFER
 
-cdef enum:
-    REMEMBERED = 256     # types; beyond that the cache is emptied and fills again
-
 # a take as C sees it: NULL with the exception set, looked at only then
 ctypedef PyObject* (*RawTake)(object obj, Record* record, Py_buffer* lease, int want, void* data) noexcept
 
@@ -39,14 +36,14 @@ cdef extern from *:
     #endif
     """
     const bint HAVE_SLOTS "LEND_SLOTS"
-    PyObject* type_pointer "(PyObject *)Py_TYPE"(object obj)
-
-cdef struct Slot:
-    PyObject* type
-    PyObject* protocol
 
 # a direct-mapped table before the dict; it borrows from the dict and is emptied with it
 cdef Slot[REMEMBERED] slots
+
+
+cdef Slot* known_slots() noexcept:
+    """The table, which stays where it is, for the other compiled files to look into."""
+    return slots
 
 
 cdef Protocol protocol_known(object obj):
@@ -56,10 +53,10 @@ cdef Protocol protocol_known(object obj):
 
 cdef inline Protocol known(object obj):
     """The protocol that serves the type of obj, None when it was not met before."""
-    cdef PyObject* cls = type_pointer(obj)
+    cdef PyObject* cls = type_pointer(<PyObject*> obj)
     cdef Slot* slot
     if HAVE_SLOTS:
-        slot = &slots[(<size_t> cls >> 6) % REMEMBERED]
+        slot = slot_of(slots, cls)
         if slot.type == cls:
             return <Protocol> slot.protocol
         protocol = looked_up(type(obj))
@@ -394,7 +391,7 @@ cdef object opened(View made, Protocol protocol, object obj, int want):
 cdef int remember(cls, Protocol protocol) except -1:
     """Serve the type by this protocol from now on. The table of slots borrows from the dict, so it forgets first."""
     seldom()
-    memset(&slots[(<size_t> <PyObject*> cls >> 6) % REMEMBERED], 0, sizeof(Slot))
+    memset(slot_of(slots, <PyObject*> cls), 0, sizeof(Slot))
     if len(takes) >= REMEMBERED:
         forget()
     try:

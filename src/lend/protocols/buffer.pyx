@@ -20,11 +20,16 @@ from cpython.buffer cimport (
     PyObject_CheckBuffer,
 )
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport UINT32_MAX
+from cpython.ref cimport PyObject
+from libc.stdint cimport UINT32_MAX, uint8_t
 from libc.string cimport memcpy
 
+from lend._core.c_view cimport lend_view, put_plain
 from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
 from lend._core.owners cimport (
+    PEEKED_NOTHING,
+    PEEKED_RECORD,
+    PEEKED_VIEW,
     BufferOwner,
     MemoryOwner,
     Protocol,
@@ -62,20 +67,31 @@ from lend._core.record cimport (
     strides_of,
 )
 from lend._core.seldom cimport seldom
+from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
 from lend.dtypes.code cimport (
     KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects, code_itemsize,
     code_word, make_code,
 )
-from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
+from lend.dtypes.struct_format cimport FORMATS, code_from_format, code_from_letter, format_from_code, write_format
 from lend.dtypes.typestr cimport code_from_typestr
 
 cdef extern from *:
     """
-    /* nothing to release, or a release that only counts */
-    #define lend_keeps_memory(o) (Py_TYPE(o)->tp_as_buffer && \\
-        (!Py_TYPE(o)->tp_as_buffer->bf_releasebuffer || PyByteArray_CheckExact(o)))
+    /* The getter of a buffer that has nothing to release, or whose release only counts: memory stays without it. */
+    static inline getbufferproc lend_lasting_buffer(PyObject *exporter) {
+        const PyBufferProcs *slots = Py_TYPE(exporter)->tp_as_buffer;
+        if (slots == NULL || (slots->bf_releasebuffer != NULL && !PyByteArray_CheckExact(exporter))) return NULL;
+        return slots->bf_getbuffer;
+    }
+    /* PyBuffer_Release, which for most of them is but this */
+    static inline void lend_end_lasting_buffer(Py_buffer *lease, PyObject *exporter) {
+        if (lease->obj == exporter && Py_TYPE(exporter)->tp_as_buffer->bf_releasebuffer == NULL) Py_DECREF(exporter);
+        else PyBuffer_Release(lease);
+    }
     """
-    bint keeps_memory "lend_keeps_memory"(object exporter)
+    ctypedef int (*GetBuffer "getbufferproc")(PyObject* exporter, Py_buffer* lease, int flags) noexcept
+    GetBuffer lasting_buffer "lend_lasting_buffer"(PyObject* exporter)
+    void end_lasting_buffer "lend_end_lasting_buffer"(Py_buffer* lease, PyObject* exporter)
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
@@ -306,22 +322,61 @@ cdef const char* examine_again(const Py_buffer* lease, Record* record, int want,
     return examine(lease, record, want, known, inner, inner_dims)
 
 
-cdef bint peek(object obj, Record* record, void* data) noexcept:
+cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexcept:
     """The facts of a buffer that is closed again at once: for exporters whose memory does not come and go with it."""
     cdef Py_buffer lease
+    cdef int found
+    cdef GetBuffer get = lasting_buffer(obj)
+    if get is NULL or get(obj, &lease, PyBUF_FULL_RO) < 0:
+        return PEEKED_NOTHING
+    found = PEEKED_VIEW if put_letter(&lease, view) else peek_closer(<object> obj, &lease, record)
+    end_lasting_buffer(&lease, obj)
+    return found
+
+
+# the letters that say a plain number in this machine's byte order; of the others the itemsize is 0
+cdef lend_dtype[256] LETTERS
+
+
+cdef void fill_letters() noexcept:
+    seldom()
+    cdef Code code
+    cdef char[2] text
+    cdef int letter
+    text[1] = 0
+    for letter in range(128):
+        text[0] = <char> letter
+        if code_from_letter(text, FORMATS[letter].native, &code):
+            number_to_c(code, &LETTERS[letter])
+
+
+fill_letters()
+
+
+cdef inline bint put_letter(const Py_buffer* lease, lend_view* view) noexcept nogil:
+    """Write a Py_buffer down that is plain, and of one letter; False: it must be looked at closely."""
+    cdef const lend_dtype* dtype
+    if lease.format is NULL:
+        return False
+    dtype = &LETTERS[<uint8_t> lease.format[0]]
+    return (lease.itemsize == dtype.itemsize and lease.itemsize and lease.format[1] == 0
+            and lease.suboffsets is NULL and lease.shape is not NULL and lease.strides is not NULL
+            and put_plain(view, lease.buf, dtype, lease.ndim, lease.shape, lease.strides, False,
+                          READONLY if lease.readonly else 0)
+            and view.nbytes == <size_t> lease.len)
+
+
+cdef int peek_closer(object obj, const Py_buffer* lease, Record* record) noexcept:
+    """The facts of any Py_buffer, in the record."""
     cdef const char* wrong
-    if not keeps_memory(obj):
-        return False
     record.ndim = 0
-    if get_buffer(obj, &lease, PyBUF_FULL_RO) < 0:
-        return False
-    wrong = examine_again(&lease, record, WANT_ANY, NULL, NULL, 0)
+    wrong = examine_again(lease, record, WANT_ANY, NULL, NULL, 0)
     if wrong is WRONG_FORMAT:
-        wrong = examine_record(obj, &lease, record, WANT_ANY)
-    if wrong is not NULL:
-        clear_dims(record)
-    PyBuffer_Release(&lease)
-    return wrong is NULL
+        wrong = examine_record(obj, lease, record, WANT_ANY)
+    if wrong is NULL:
+        return PEEKED_RECORD
+    clear_dims(record)
+    return PEEKED_NOTHING
 
 
 cdef bint holds_objects(const char* format) noexcept nogil:
