@@ -19,14 +19,14 @@ from lend._core.owners cimport (
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
-    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
+    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, check_layout, clear_dims, has_addresses, is_aligned,
     item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
-from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_wanted
+from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_told, view_wanted
 from lend.views.view cimport View, owner_of, view_of
 
 from lend import front
@@ -100,8 +100,9 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) ex
         raise wrong_abi(view)
     view.release = NULL
     if request is NULL:
-        made = view_wanted(<object> obj, WANT_ANY)
-        tell_of(view, made)
+        made = view_told(<object> obj, WANT_ANY, view)
+        if view.data is NULL:
+            tell_of(view, made)
     else:
         made = requested(<object> obj, request, view)
     # a View of our own, which nobody else knows: it is the lease
@@ -118,13 +119,14 @@ cdef View requested(object obj, const lend_request* request, lend_view* view):
     try:
         if not request.flags & LEND_COPY:
             try:
-                made = view_wanted(obj, want)
+                made = view_told(obj, want, view)
             except UnsupportedLayout as refusal:
                 # rows behind pointers are gathered
                 if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
                     raise
             if made is not None:
-                tell_of(view, made)
+                if view.data is NULL:
+                    tell_of(view, made)
                 if meets(view, request):
                     return made
                 forget_dims(view)
@@ -288,7 +290,7 @@ cdef bint means_the_same(const lend_dtype* said, const lend_dtype* held) noexcep
 
 cdef inline bint meets(const lend_view* view, const lend_request* request) noexcept nogil:
     """Whether memory lies as requested."""
-    cdef bint on_host = view.device_type in (1, 3, 11, 13)
+    cdef bint hosted = view.device_type in (1, 3, 11, 13)
     cdef size_t place = <size_t> (view.byte_offset if view.flags & LEND_OPAQUE_HANDLE else <size_t> view.data)
     if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and view.flags & LEND_READONLY):
         return False
@@ -304,12 +306,12 @@ cdef inline bint meets(const lend_view* view, const lend_request* request) noexc
         return False
     if request.flags & LEND_NEED_ALIGNED and not view.flags & LEND_ALIGNED:
         return False
-    if request.stream is not NULL and not on_host:
+    if request.stream is not NULL and not hosted:
         return False
     if request.device_type == 0:
         return True
     if request.device_type == 1:
-        return on_host
+        return hosted
     return view.device_type == request.device_type and request.device_id in (-1, view.device_id)
 
 

@@ -1,6 +1,7 @@
 """The front door, for the compiled files of its floor."""
 from cpython.ref cimport PyObject
 
+from lend._core.c_view cimport lend_view
 from lend._core.owners cimport Protocol
 from lend.views.view cimport View
 
@@ -24,3 +25,4 @@ cdef Slot* known_slots() noexcept
 cdef Protocol protocol_known(object obj)
 cdef View quiet_view(object obj, list refused)
 cdef View view_wanted(object obj, int want)
+cdef View view_told(object obj, int want, lend_view* view)

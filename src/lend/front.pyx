@@ -8,6 +8,7 @@ from cpython.pycapsule cimport PyCapsule_CheckExact
 from cpython.ref cimport Py_DECREF, PyObject
 from libc.string cimport memset
 
+from lend._core.c_view cimport lend_view
 from lend._core.checked cimport raise_pending
 from lend._core.owners cimport DLPackOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
@@ -24,6 +25,8 @@ from lend.protocols.buffer import BUFFER
 
 # a take as C sees it: NULL with the exception set, looked at only then
 ctypedef PyObject* (*RawTake)(object obj, Record* record, Py_buffer* lease, int want, void* data) noexcept
+ctypedef PyObject* (*RawTakeTold)(object obj, Record* record, Py_buffer* lease, int want, void* data,
+                                  lend_view* view) noexcept
 
 cdef dict takes = {}     # type -> Protocol
 
@@ -299,6 +302,25 @@ cdef int check_word(object obj, View made) except -1:
             from lend.protocols import dlpack, refusals
             raise refusals.read_only(obj, dlpack.DLPACK)
     return 0
+
+
+cdef View view_told(object obj, int want, lend_view* view):
+    """`view_wanted`, which tells what is plain at once; view.data is NULL where that is still to be done."""
+    cdef Protocol protocol = known(obj)
+    cdef PyObject* holder
+    cdef View made
+    view.data = NULL
+    if protocol is None or protocol.take_told is NULL:
+        return take(obj, want, False)
+    made = blank()
+    holder = (<RawTakeTold> protocol.take_told)(obj, &made.record, &made.lease, want, protocol.data, view)
+    if holder is NULL:
+        view.data = NULL
+        return second_try(made, obj, want, False, protocol)
+    made.holder = <object> holder
+    Py_DECREF(made.holder)
+    track(made)
+    return made
 
 
 cdef View quiet_view(object obj, list refused):

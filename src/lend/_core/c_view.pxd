@@ -1,8 +1,8 @@
 """The struct of lend.h, and the short way into it: plain numbers are written down without a record in between."""
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from lend._core.checked cimport mul_overflows
-from lend._core.record cimport C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, FARTHEST, INLINE_DIMS
+from lend._core.record cimport C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, FARTHEST, INLINE_DIMS, Record
 from lend.dtypes.c_dtype cimport lend_dtype
 
 cdef extern from "lend.h" nogil:
@@ -74,3 +74,17 @@ cdef inline bint put_plain(lend_view* view, void* data, const lend_dtype* dtype,
     view.far_dims = NULL
     view.sync = NULL
     return True
+
+
+cdef inline void record_plain(Record* record, const lend_view* view) noexcept nogil:
+    """The record of what put_plain wrote down; its dtype is the caller's to say."""
+    cdef int i
+    record.data = <char*> view.data
+    record.itemsize = view.dtype.itemsize
+    record.device_type = DEVICE_CPU
+    record.device_id = 0
+    record.ndim = view.ndim
+    record.flags = <uint16_t> (view.flags & ~LEND_ALIGNED)
+    for i in range(view.ndim):
+        record.dims[i] = <Py_ssize_t> view.dims[i]
+        record.dims[INLINE_DIMS + i] = <Py_ssize_t> view.dims[INLINE_DIMS + i]

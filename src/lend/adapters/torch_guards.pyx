@@ -8,15 +8,15 @@ tensor is taken, only what its dtype makes possible is asked. A refusal drops th
 from cpython.ref cimport Py_DECREF, PyObject
 from libc.stdint cimport uint32_t
 
-from lend._core.c_view cimport lend_view
+from lend._core.c_view cimport lend_view, record_plain
 from lend._core.checked cimport raise_pending
-from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
+from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, Protocol, delete_managed, taken_by
-from lend._core.record cimport Record, clear_dims
+from lend._core.record cimport UNBOUNDED, Record, clear_dims
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport lend_dtype
 from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_MINI, KIND_UINT
-from lend.dtypes.dlpack_type cimport DLPACK_KINDS
+from lend.dtypes.dlpack_type cimport DLPACK_KINDS, code_from_dlpack
 from lend.protocols cimport dlpack
 from lend.protocols.dlpack_exchange cimport exchange_table
 from lend.protocols.dlpack_tensor cimport PLAIN_TYPES, fill_plain_types, put_tensor, read_tensor
@@ -69,6 +69,26 @@ cdef object remember_torch():
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Take the tensor, then ask what its dtype makes possible."""
+    return take_told(obj, record, lease, want, data, NULL)
+
+
+cdef lend_dtype[PLAIN_TYPES] plain_types
+fill_plain_types(plain_types)
+
+cdef inline bint read_plain(DLManagedTensorVersioned* managed, Record* record, lend_view* view) noexcept nogil:
+    """Read a plain tensor that may be written to into both the record and the view; False: into neither."""
+    cdef const DLTensor* tensor = &managed.dl_tensor
+    if managed.version.major != DLPACK_MAJOR_VERSION or managed.flags or not put_tensor(tensor, view, plain_types):
+        view.data = NULL
+        return False
+    code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, 1, &record.dtype)
+    record_plain(record, view)
+    record.flags |= UNBOUNDED
+    return True
+
+
+cdef object take_told(object obj, Record* record, Py_buffer* lease, int want, void* data, lend_view* view):
+    """The same for a lease of lend.h."""
     cdef DLManagedTensorVersioned* managed = NULL
     cdef object owner
     cdef str wrong
@@ -81,7 +101,8 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         return owner
     if (<DLPackExchangeAPI*> data).managed_tensor_from_py_object_no_sync(<void*> obj, &managed) != 0 or managed is NULL:
         refuse_by_torch(obj)
-    dlpack.read_managed(managed, obj, record, want)
+    if view is NULL or not read_plain(managed, record, view):
+        dlpack.read_managed(managed, obj, record, want)
     if must_be_asked(record.dtype.kind, record.itemsize):
         wrong = unlike_its_memory(obj, record.dtype.kind)
         if wrong is not None:
@@ -89,9 +110,6 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
             refuse(obj, record, wrong)
     return dlpack.keep_managed(managed, obj, record, lease)
 
-
-cdef lend_dtype[PLAIN_TYPES] plain_types
-fill_plain_types(plain_types)
 
 cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexcept:
     """The facts of a tensor as torch shows them for a moment; its memory may always be written to."""
@@ -162,7 +180,7 @@ cdef inline int is_true(PyObject* answer) noexcept:
 GUARDED_RECORD = taken_by(Protocol(
     name="DLPack C exchange API", dunder="__dlpack_c_exchange_api__", devices=range(1, 19),
     spec="https://dmlc.github.io/dlpack/latest/c_api.html",
-), take, peek)
+), take, peek, take_told)
 cdef Protocol GUARDED = GUARDED_RECORD
 
 
