@@ -42,18 +42,21 @@ cdef inline bint put_plain(lend_view* view, void* data, const lend_dtype* dtype,
     cdef Py_ssize_t step = 1 if in_elements else itemsize
     cdef Py_ssize_t unit = itemsize if in_elements else 1
     cdef size_t alignment = 16 if itemsize > 16 else itemsize    # as item_alignment
-    cdef int rows = 0
-    cdef int i
+    cdef Py_ssize_t largest = 1
+    cdef Py_ssize_t i
+    cdef Extent extent
     if <unsigned int> ndim > INLINE_DIMS:
         return False
     for i in range(ndim - 1, -1, -1):
+        extent = shape[i]
         # from 1 to what any Py_ssize_t holds
-        if <uint64_t> (shape[i] - 1) >= 0x7FFFFFFF or strides[i] != step:
+        if <uint64_t> (extent - 1) >= 0x7FFFFFFF or strides[i] != step:
             return False
-        view.dims[i] = shape[i]
+        view.dims[i] = extent
         view.dims[INLINE_DIMS + i] = step * unit
-        rows += shape[i] > 1
-        if mul_overflows(step, shape[i], &step):
+        if extent > largest:
+            largest = extent
+        if mul_overflows(step, extent, &step):
             return False
     if (mul_overflows(step, unit, &step) or step > FARTHEST or data is NULL
             or <size_t> data + <size_t> step < <size_t> data):
@@ -66,7 +69,7 @@ cdef inline bint put_plain(lend_view* view, void* data, const lend_dtype* dtype,
     view.dtype = dtype[0]
     view.ndim = ndim
     flags |= C_CONTIGUOUS
-    if rows <= 1:
+    if largest * itemsize == step:     # the others are 1
         flags |= F_CONTIGUOUS
     if not <size_t> data & (alignment - 1):
         flags |= LEND_ALIGNED

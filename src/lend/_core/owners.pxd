@@ -63,12 +63,13 @@ cdef str type_name(object producer)
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
 ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
 
-# The same for a lease of lend.h: what is plain is told in the view at once (all but lease and release). Its data is NULL
-# before, and stays so where the record is still to be told.
+# The same for a lease of lend.h: what is plain is told in the view at once (all but lease and release). Its data is
+# NULL before, and stays so where the record is still to be told.
 ctypedef object (*TakeToldFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data, lend_view* view)
 
-# Say what memory obj has, for as long as it is held and no Python code runs, without a lease: where it is plain in the
-# view (all but lease and release), else in the record. PEEKED_NOTHING, with or without an exception: it must be taken.
+# Say what memory obj has, for as long as it is held and no Python code runs, without a lease: where it is plain in
+# the view (all but lease and release), else in the record. PEEKED_NOTHING, with or without an exception: it must be
+# taken.
 ctypedef int (*PeekFunction)(PyObject* obj, lend_view* view, Record* record, void* data) noexcept
 
 cdef enum:
