@@ -8,20 +8,25 @@ from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp
 
+from lend._core.c_view cimport LEND_ALIGNED, lend_view
 from lend._core.checked cimport holds_gil, interpreter_gone, mul_overflows, raise_pending
-from lend._core.owners cimport CallbackOwner, DeviceOwner, DLPackOwner, Protocol, remember_span
+from lend._core.owners cimport (
+    PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, CallbackOwner, DeviceOwner, DLPackOwner, PeekFunction, Protocol,
+    remember_span,
+)
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
-    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
+    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, check_layout, clear_dims, has_addresses, is_aligned,
     item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_word
 from lend.dtypes.dtype cimport dtype_from_code
-from lend.front cimport protocol_known, view_wanted
+from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_told, view_wanted
 from lend.views.view cimport View, owner_of, view_of
 
 from lend import front
@@ -41,7 +46,6 @@ cdef extern from "lend.h" nogil:
     const uint32_t LEND_READONLY
     const uint32_t LEND_C_CONTIGUOUS
     const uint32_t LEND_F_CONTIGUOUS
-    const uint32_t LEND_ALIGNED
     const uint32_t LEND_EXCLUSIVE
     const uint32_t LEND_OPAQUE_HANDLE
     const uint32_t LEND_SYNC_UNKNOWN
@@ -51,23 +55,6 @@ cdef extern from "lend.h" nogil:
     const uint32_t LEND_COPY_IF_NEEDED
     const uint32_t LEND_COPY
     const uint32_t LEND_NEED_ALIGNED
-
-    ctypedef struct lend_view:
-        uint32_t abi
-        uint32_t struct_size
-        void* data
-        uint64_t byte_offset
-        uint64_t nbytes
-        int32_t device_type
-        int32_t device_id
-        lend_dtype dtype
-        int32_t ndim
-        uint32_t flags
-        int64_t dims[16]
-        int64_t* far_dims
-        void* sync
-        void* lease
-        void (*release)(lend_view* view) noexcept
 
     ctypedef struct lend_request:
         uint32_t struct_size
@@ -112,11 +99,12 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) ex
     if view.abi >> 16 != LEND_ABI_MAJOR or view.struct_size < sizeof(lend_view):
         raise wrong_abi(view)
     view.release = NULL
-    made = taken(<object> obj, request)
-    if made.record.flags & HANDLE or made.record.device_type != DEVICE_CPU or made.record.ndim > INLINE_DIMS:
-        tell_in_full(view, &made.record, owner_of(made) if made.record.flags & HANDLE else made.holder)
+    if request is NULL:
+        made = view_told(<object> obj, WANT_ANY, view)
+        if view.data is NULL:
+            tell_of(view, made)
     else:
-        tell(view, &made.record, view.dims, INLINE_DIMS)
+        made = requested(<object> obj, request, view)
     # a View of our own, which nobody else knows: it is the lease
     Py_INCREF(made)
     view.lease = <void*> made
@@ -124,79 +112,119 @@ cdef int acquire(PyObject* obj, const lend_request* request, lend_view* view) ex
     return 0
 
 
-cdef View taken(object obj, const lend_request* request):
-    """A View of obj as requested. It is asked once: what does not fit is copied, or refused, from the View."""
-    cdef View made
-    if request is NULL:
-        return view_wanted(obj, WANT_ANY)
+cdef View requested(object obj, const lend_request* request, lend_view* view):
+    """A View of obj as requested, told. It is asked once: what does not fit is copied, or refused, from the View."""
+    cdef View made = None
     want = wanted(request)
     try:
-        if request.flags & LEND_COPY:
-            return by_request(obj, request)
-        try:
-            made = view_wanted(obj, want)
-        except UnsupportedLayout as refusal:
-            if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
-                raise
-            return by_request(obj, request)     # rows behind pointers are gathered
-        return made if meets(&made.record, request) else by_request(made, request)
+        if not request.flags & LEND_COPY:
+            try:
+                made = view_told(obj, want, view)
+            except UnsupportedLayout as refusal:
+                # rows behind pointers are gathered
+                if not request.flags & LEND_COPY_IF_NEEDED or not is_suboffsets(refusal):
+                    raise
+            if made is not None:
+                if view.data is NULL:
+                    tell_of(view, made)
+                if meets(view, request):
+                    return made
+                forget_dims(view)
+        made = by_request(obj if made is None else made, request)
     except LendError as refusal:
         capi_refusals().tell_in_c(refusal)
         raise
+    tell_of(view, made)
+    return made
 
+
+cdef inline int tell_of(lend_view* view, View made) except -1:
+    """Write down what a View of our own says."""
+    if made.record.flags & HANDLE or made.record.device_type != DEVICE_CPU or made.record.ndim > INLINE_DIMS:
+        return tell_in_full(view, &made.record, owner_of(made) if made.record.flags & HANDLE else made.holder)
+    tell(view, &made.record, view.dims, INLINE_DIMS)
+    return 0
+
+
+cdef Slot* slots = known_slots()
 
 cdef int borrow(PyObject* obj, const lend_request* request, lend_view* view) except -1:
     """Without a lease where the memory stays as long as obj is held and nothing of Python runs; else as acquire."""
     cdef Record record
-    cdef Protocol protocol
-    cdef View ours
-    if view.abi >> 16 == LEND_ABI_MAJOR and view.struct_size >= sizeof(lend_view):
-        if type(<object> obj) is View:
-            ours = <View> obj
-            # of a handle only the owner knows where it is
-            if not ours.record.flags & (RELEASED | HANDLE) and lends(&ours.record, request):
-                return lent(view, &ours.record, None if ours.record.device_type == DEVICE_CPU else ours.holder)
+    cdef PeekFunction peek
+    cdef void* data
+    cdef int found = PEEKED_NOTHING
+    cdef Slot* slot = slot_of(slots, type_pointer(obj))
+    if view.abi >> 16 != LEND_ABI_MAJOR or view.struct_size < sizeof(lend_view):
+        return acquire(obj, request, view)     # which says so
+    view.lease = NULL
+    view.release = NULL
+    if type_pointer(obj) == <PyObject*> View:
+        found = lend_ours(<View> obj, view)
+    else:
+        if slot.type == type_pointer(obj):
+            peek = (<Protocol> slot.protocol).peek
+            data = (<Protocol> slot.protocol).data
         else:
-            protocol = protocol_known(<object> obj)
-            if protocol is not None and protocol.peek is not NULL:
-                if protocol.peek(<object> obj, &record, protocol.data):
-                    if not record.flags & HANDLE and lends(&record, request):
-                        if record.ndim > INLINE_DIMS:
-                            return lent_and_cleared(view, &record)
-                        return lent(view, &record, None)
-                    clear_dims(&record)
-                elif PyErr_Occurred() is not NULL:
-                    if not PyErr_ExceptionMatches(<PyObject*> Exception):
-                        raise_pending()    # an interrupt
-                    PyErr_Clear()
+            peek = peek_of(<object> obj, &data)
+        if peek is not NULL:
+            # what it is told from is looked at no more: this may run anything
+            found = peek(obj, view, &record, data)
+            if found != PEEKED_VIEW:
+                found = tell_peeked(found, &record, view)
+    if found == PEEKED_VIEW:
+        if request is NULL or lends(view, request):
+            return 0
+        forget_dims(view)
     return acquire(obj, request, view)
 
 
-cdef inline bint lends(const Record* record, const lend_request* request) noexcept nogil:
-    return request is NULL or (request.struct_size >= sizeof(lend_request) and can_be_met(request)
-                               and not (request.flags & LEND_WRITABLE and record.flags & READONLY)
-                               and meets(record, request))
+cdef PeekFunction peek_of(object obj, void** data):
+    """How to peek at objects of this type, where the table of slots has none; NULL: not at all."""
+    seldom()
+    cdef Protocol protocol = protocol_known(obj)
+    if protocol is None:
+        return NULL
+    data[0] = protocol.data
+    return protocol.peek
 
 
-cdef inline int lent(lend_view* view, const Record* record, object owner) except -1:
-    """Fill in a view that holds nothing but, above 8 dimensions, its dimensions."""
-    view.lease = NULL
-    view.release = NULL
-    if record.device_type == DEVICE_CPU and record.ndim <= INLINE_DIMS:
-        tell(view, record, view.dims, INLINE_DIMS)
-        return 0
-    tell_in_full(view, record, owner)
+cdef int lend_ours(View ours, lend_view* view) except -1:
+    """Describe a View of ours: it holds its memory itself."""
+    # of a handle only the owner knows where it is
+    if ours.record.flags & (RELEASED | HANDLE):
+        return PEEKED_NOTHING
+    tell_of(view, ours)
     if view.far_dims is not NULL:
         view.release = release_dims
-    return 0
+    return PEEKED_VIEW
 
 
-cdef int lent_and_cleared(lend_view* view, Record* record) except -1:
+cdef int tell_peeked(int found, Record* record, lend_view* view) except -1:
+    """Describe what was peeked at and put into a record; what failed is left for acquire to find out again."""
     seldom()
-    try:
-        return lent(view, record, None)
-    finally:
-        clear_dims(record)
+    if found == PEEKED_RECORD:
+        try:
+            if record.flags & HANDLE:
+                return PEEKED_NOTHING
+            if record.device_type == DEVICE_CPU and record.ndim <= INLINE_DIMS:
+                tell(view, record, view.dims, INLINE_DIMS)
+            else:
+                tell_in_full(view, record, None)
+                if view.far_dims is not NULL:
+                    view.release = release_dims
+            return PEEKED_VIEW
+        finally:
+            clear_dims(record)
+    if PyErr_Occurred() is not NULL:
+        if not PyErr_ExceptionMatches(<PyObject*> Exception):
+            raise_pending()    # an interrupt
+        PyErr_Clear()
+    return PEEKED_NOTHING
+
+
+cdef inline bint lends(const lend_view* view, const lend_request* request) noexcept nogil:
+    return request.struct_size >= sizeof(lend_request) and can_be_met(request) and meets(view, request)
 
 
 cdef object wrong_abi(const lend_view* view):
@@ -242,44 +270,56 @@ cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
             and not request.align & (request.align - 1) and request.device_type >= 0)
 
 
-cdef inline bint same_type(const lend_dtype* said, const Record* record) noexcept nogil:
+cdef inline bint same_type(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
     """Whether elements are of the dtype that was asked for; as lend_take_same_type."""
-    cdef Code code
-    cdef lend_dtype held
-    if code_from_c(said, &code) and code_word(code) == code_word(record.dtype):
+    return memcmp(said, held, sizeof(lend_dtype)) == 0 or means_the_same(said, held)
+
+
+cdef bint means_the_same(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
+    """The same for what is not said word for word: an order of single bytes, an itemsize left open."""
+    seldom()
+    cdef Code asked, code
+    if code_from_c(said, &asked) and code_from_c(held, &code) and code_word(asked) == code_word(code):
         return True
-    if said.code < LEND_OPAQUE:
-        return False
     # what is no number is told by what is said of it; where the itemsize is all its size, 0 leaves it open
-    code_to_c(record.dtype, &held)
-    return (said.code == held.code and said.order == held.order and said.unit == held.unit and said.bits == held.bits
-            and said.lanes == held.lanes and said.multiplier == held.multiplier
+    return (said.code >= LEND_OPAQUE and said.code == held.code and said.order == held.order
+            and said.unit == held.unit and said.bits == held.bits and said.lanes == held.lanes
+            and said.multiplier == held.multiplier
             and (said.bits or not said.itemsize or said.itemsize == held.itemsize))
 
 
-cdef inline bint meets(const Record* record, const lend_request* request) noexcept nogil:
+cdef inline bint meets(const lend_view* view, const lend_request* request) noexcept nogil:
     """Whether memory lies as requested."""
-    if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and record.flags & READONLY):
+    cdef bint hosted = view.device_type in (1, 3, 11, 13)
+    cdef size_t place = <size_t> (view.byte_offset if view.flags & LEND_OPAQUE_HANDLE else <size_t> view.data)
+    if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and view.flags & LEND_READONLY):
         return False
-    if request.ndim != record.ndim and request.ndim != -1:
+    if request.ndim != view.ndim and request.ndim != -1:
         return False
-    if request.flags & LEND_C_ORDER and not record.flags & C_CONTIGUOUS:
+    if request.flags & LEND_C_ORDER and not view.flags & LEND_C_CONTIGUOUS:
         return False
-    if request.flags & LEND_F_ORDER and not record.flags & F_CONTIGUOUS:
+    if request.flags & LEND_F_ORDER and not view.flags & LEND_F_CONTIGUOUS:
         return False
-    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, record):
+    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, &view.dtype):
         return False
-    if request.align > 1 and <size_t> record.data % request.align and byte_count(record):
+    if request.align > 1 and place % request.align and view.nbytes:
         return False
-    if request.flags & LEND_NEED_ALIGNED and not is_aligned(record):
+    if request.flags & LEND_NEED_ALIGNED and not view.flags & LEND_ALIGNED:
         return False
-    if request.stream is not NULL and not on_host(record):
+    if request.stream is not NULL and not hosted:
         return False
     if request.device_type == 0:
         return True
     if request.device_type == 1:
-        return on_host(record)
-    return record.device_type == request.device_type and request.device_id in (-1, record.device_id)
+        return hosted
+    return view.device_type == request.device_type and request.device_id in (-1, view.device_id)
+
+
+cdef inline bint holds_type(View made, const lend_dtype* said) noexcept nogil:
+    """Whether the elements of a View are of the dtype that was asked for."""
+    cdef lend_dtype held
+    code_to_c(made.record.dtype, &held)
+    return same_type(said, &held)
 
 
 cdef View by_request(object obj, const lend_request* request):
@@ -298,11 +338,11 @@ cdef View by_request(object obj, const lend_request* request):
             request.dtype.code in (LEND_OPAQUE, LEND_BYTES, LEND_UCS4) and not request.dtype.itemsize):
         # no dtype of ours is meant by it alone: it is compared with what came
         obj = made = obj if type(obj) is View else view_wanted(obj, WANT_ANY)
-        if not same_type(&request.dtype, &made.record):
+        if not holds_type(made, &request.dtype):
             raise capi_refusals().another_type(
                 made, (request.dtype.code, request.dtype.order, request.dtype.itemsize))
-    if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and same_type(
-            &request.dtype, &(<View> obj).record)):
+    if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and holds_type(
+            <View> obj, &request.dtype)):
         if not code_from_c(&request.dtype, &code):
             raise ValueError(
                 f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
@@ -380,17 +420,23 @@ cdef int tell_in_full(lend_view* view, const Record* record, object owner) excep
     return 0
 
 
+cdef inline void forget_dims(lend_view* view) noexcept nogil:
+    """Free the dimensions that lie apart, if there are such."""
+    if view.far_dims is not NULL:
+        free(view.far_dims)
+        view.far_dims = NULL
+        view.release = NULL
+
+
 cdef void release_dims(lend_view* view) noexcept nogil:
-    free(view.far_dims)
-    view.far_dims = NULL
+    forget_dims(view)
     view.ndim = 0
 
 
 cdef void release_view(lend_view* view) noexcept nogil:
     """On any thread, with or without the GIL; leaks when the interpreter is gone."""
     # a View keeps a pending exception aside itself
-    free(view.far_dims)
-    view.far_dims = NULL
+    forget_dims(view)
     view.ndim = 0
     if holds_gil():
         drop_here(<PyObject*> view.lease)

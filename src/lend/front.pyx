@@ -8,6 +8,7 @@ from cpython.pycapsule cimport PyCapsule_CheckExact
 from cpython.ref cimport Py_DECREF, PyObject
 from libc.string cimport memset
 
+from lend._core.c_view cimport lend_view
 from lend._core.checked cimport raise_pending
 from lend._core.owners cimport DLPackOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
@@ -22,11 +23,10 @@ from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
 
 from lend.protocols.buffer import BUFFER
 
-cdef enum:
-    REMEMBERED = 256     # types; beyond that the cache is emptied and fills again
-
 # a take as C sees it: NULL with the exception set, looked at only then
 ctypedef PyObject* (*RawTake)(object obj, Record* record, Py_buffer* lease, int want, void* data) noexcept
+ctypedef PyObject* (*RawTakeTold)(object obj, Record* record, Py_buffer* lease, int want, void* data,
+                                  lend_view* view) noexcept
 
 cdef dict takes = {}     # type -> Protocol
 
@@ -39,14 +39,14 @@ cdef extern from *:
     #endif
     """
     const bint HAVE_SLOTS "LEND_SLOTS"
-    PyObject* type_pointer "(PyObject *)Py_TYPE"(object obj)
-
-cdef struct Slot:
-    PyObject* type
-    PyObject* protocol
 
 # a direct-mapped table before the dict; it borrows from the dict and is emptied with it
 cdef Slot[REMEMBERED] slots
+
+
+cdef Slot* known_slots() noexcept:
+    """The table, which stays where it is, for the other compiled files to look into."""
+    return slots
 
 
 cdef Protocol protocol_known(object obj):
@@ -56,10 +56,10 @@ cdef Protocol protocol_known(object obj):
 
 cdef inline Protocol known(object obj):
     """The protocol that serves the type of obj, None when it was not met before."""
-    cdef PyObject* cls = type_pointer(obj)
+    cdef PyObject* cls = type_pointer(<PyObject*> obj)
     cdef Slot* slot
     if HAVE_SLOTS:
-        slot = &slots[(<size_t> cls >> 6) % REMEMBERED]
+        slot = slot_of(slots, cls)
         if slot.type == cls:
             return <Protocol> slot.protocol
         protocol = looked_up(type(obj))
@@ -304,6 +304,25 @@ cdef int check_word(object obj, View made) except -1:
     return 0
 
 
+cdef View view_told(object obj, int want, lend_view* view):
+    """`view_wanted`, which tells what is plain at once; view.data is NULL where that is still to be done."""
+    cdef Protocol protocol = known(obj)
+    cdef PyObject* holder
+    cdef View made
+    view.data = NULL
+    if protocol is None or protocol.take_told is NULL:
+        return take(obj, want, False)
+    made = blank()
+    holder = (<RawTakeTold> protocol.take_told)(obj, &made.record, &made.lease, want, protocol.data, view)
+    if holder is NULL:
+        view.data = NULL
+        return second_try(made, obj, want, False, protocol)
+    made.holder = <object> holder
+    Py_DECREF(made.holder)
+    track(made)
+    return made
+
+
 cdef View quiet_view(object obj, list refused):
     """A View of obj by the protocol that its type is known for; None when there is none, or when it refuses: then the
     protocol and the refusal are put into `refused`, for `view_after`.
@@ -394,7 +413,7 @@ cdef object opened(View made, Protocol protocol, object obj, int want):
 cdef int remember(cls, Protocol protocol) except -1:
     """Serve the type by this protocol from now on. The table of slots borrows from the dict, so it forgets first."""
     seldom()
-    memset(&slots[(<size_t> <PyObject*> cls >> 6) % REMEMBERED], 0, sizeof(Slot))
+    memset(slot_of(slots, <PyObject*> cls), 0, sizeof(Slot))
     if len(takes) >= REMEMBERED:
         forget()
     try:

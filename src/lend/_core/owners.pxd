@@ -1,6 +1,7 @@
 """Owners and protocol records, for the compiled files above."""
-from cpython.ref cimport Py_DECREF
+from cpython.ref cimport Py_DECREF, PyObject
 
+from lend._core.c_view cimport lend_view
 from lend._core.checked cimport buffer_obj, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport Record
@@ -63,9 +64,19 @@ cdef str type_name(object producer)
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.
 ctypedef object (*TakeFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data)
 
-# Fill the record for as long as obj is held and no Python code runs, without a lease; False, with or without an
-# exception: it must be taken.
-ctypedef bint (*PeekFunction)(object obj, Record* record, void* data) noexcept
+# The same for a lease of lend.h: what is plain is told in the view at once (all but lease and release). Its data is
+# NULL before, and stays so where the record is still to be told.
+ctypedef object (*TakeToldFunction)(object obj, Record* record, Py_buffer* lease, int want, void* data, lend_view* view)
+
+# Say what memory obj has, for as long as it is held and no Python code runs, without a lease: where it is plain in
+# the view (all but lease and release), else in the record. PEEKED_NOTHING, with or without an exception: it must be
+# taken.
+ctypedef int (*PeekFunction)(PyObject* obj, lend_view* view, Record* record, void* data) noexcept
+
+cdef enum:
+    PEEKED_NOTHING = 0
+    PEEKED_VIEW = 1
+    PEEKED_RECORD = 2
 
 cdef class Protocol:
     cdef readonly str name, dunder, carries, spec
@@ -73,8 +84,9 @@ cdef class Protocol:
     cdef readonly bint readonly, strided, nulls
     cdef readonly object offered
     cdef TakeFunction take
+    cdef TakeToldFunction take_told
     cdef PeekFunction peek
     cdef void* data
     cdef Protocol bound(self, void* data)
 
-cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=*)
+cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=*, TakeToldFunction take_told=*)

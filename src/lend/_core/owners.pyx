@@ -313,6 +313,7 @@ cdef class Protocol:
         other.devices = self.devices
         other.readonly, other.strided, other.nulls = self.readonly, self.strided, self.nulls
         other.take = self.take
+        other.take_told = self.take_told
         other.peek = self.peek
         other.offered = self.offered
         other.data = data
@@ -322,10 +323,11 @@ cdef class Protocol:
         return f"<Protocol {self.name}>"
 
 
-cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=NULL):
+cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=NULL, TakeToldFunction take_told=NULL):
     """The record, with the C functions that take by it."""
     protocol.take = take
     protocol.peek = peek
+    protocol.take_told = take_told
     return protocol
 
 

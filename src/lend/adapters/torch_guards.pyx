@@ -6,16 +6,20 @@ exact Tensor and Parameter, and subclasses that do not override `__torch_dispatc
 tensor is taken, only what its dtype makes possible is asked. A refusal drops the owner, which calls the deleter.
 """
 from cpython.ref cimport Py_DECREF, PyObject
+from libc.stdint cimport uint32_t
 
+from lend._core.c_view cimport lend_view, record_plain
 from lend._core.checked cimport raise_pending
-from lend._core.dlpack cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
-from lend._core.owners cimport Protocol, delete_managed, taken_by
-from lend._core.record cimport Record, clear_dims
+from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
+from lend._core.owners cimport PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, Protocol, delete_managed, taken_by
+from lend._core.record cimport UNBOUNDED, Record, clear_dims
 from lend._core.seldom cimport seldom
+from lend.dtypes.c_dtype cimport lend_dtype
 from lend.dtypes.code cimport KIND_BFLOAT, KIND_COMPLEX, KIND_FLOAT, KIND_INT, KIND_MINI, KIND_UINT
+from lend.dtypes.dlpack_type cimport DLPACK_KINDS, code_from_dlpack
 from lend.protocols cimport dlpack
 from lend.protocols.dlpack_exchange cimport exchange_table
-from lend.protocols.dlpack_tensor cimport read_tensor
+from lend.protocols.dlpack_tensor cimport PLAIN_TYPES, fill_plain_types, put_tensor, read_tensor
 
 cdef extern from "Python.h":
     ctypedef PyObject* (*descrgetfunc)(object, object, void*)
@@ -65,62 +69,93 @@ cdef object remember_torch():
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Take the tensor, then ask what its dtype makes possible."""
+    return take_told(obj, record, lease, want, data, NULL)
+
+
+cdef lend_dtype[PLAIN_TYPES] plain_types
+fill_plain_types(plain_types)
+
+cdef inline bint read_plain(DLManagedTensorVersioned* managed, Record* record, lend_view* view) noexcept nogil:
+    """Read a plain tensor that may be written to into both the record and the view; False: into neither."""
+    cdef const DLTensor* tensor = &managed.dl_tensor
+    if managed.version.major != DLPACK_MAJOR_VERSION or managed.flags or not put_tensor(tensor, view, plain_types):
+        view.data = NULL
+        return False
+    code_from_dlpack(tensor.dtype.code, tensor.dtype.bits, 1, &record.dtype)
+    record_plain(record, view)
+    record.flags |= UNBOUNDED
+    return True
+
+
+cdef object take_told(object obj, Record* record, Py_buffer* lease, int want, void* data, lend_view* view):
+    """The same for a lease of lend.h."""
     cdef DLManagedTensorVersioned* managed = NULL
     cdef object owner
     cdef str wrong
     if data is NULL:
         # torch before 2.10 has no table
         owner = dlpack.take(obj, record, lease, want, NULL)
-        wrong = unlike_its_memory(obj, record)
+        wrong = unlike_its_memory(obj, record.dtype.kind)
         if wrong is not None:
             refuse(obj, record, wrong)
         return owner
     if (<DLPackExchangeAPI*> data).managed_tensor_from_py_object_no_sync(<void*> obj, &managed) != 0 or managed is NULL:
         refuse_by_torch(obj)
-    dlpack.read_managed(managed, obj, record, want)
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or record.itemsize == 1:
-        wrong = unlike_its_memory(obj, record)
+    if view is NULL or not read_plain(managed, record, view):
+        dlpack.read_managed(managed, obj, record, want)
+    if must_be_asked(record.dtype.kind, record.itemsize):
+        wrong = unlike_its_memory(obj, record.dtype.kind)
         if wrong is not None:
             delete_managed(managed, True)
             refuse(obj, record, wrong)
     return dlpack.keep_managed(managed, obj, record, lease)
 
 
-cdef bint peek(object obj, Record* record, void* data) noexcept:
+cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexcept:
     """The facts of a tensor as torch shows them for a moment; its memory may always be written to."""
     cdef DLPackExchangeAPI* table = <DLPackExchangeAPI*> data
     cdef DLTensor tensor
-    record.ndim = 0
     if (table is NULL or table.dltensor_from_py_object_no_sync is NULL
             or table.dltensor_from_py_object_no_sync(<void*> obj, &tensor) != 0):
-        return False
+        return PEEKED_NOTHING
+    if put_tensor(&tensor, view, plain_types):
+        if (must_be_asked(DLPACK_KINDS[tensor.dtype.code], view.dtype.itemsize)
+                and unlike_its_memory(<object> obj, DLPACK_KINDS[tensor.dtype.code]) is not None):
+            return PEEKED_NOTHING
+        return PEEKED_VIEW
+    record.ndim = 0
     record.flags = 0
     if read_tensor(&tensor, record):
-        return False
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or record.itemsize == 1:
-        if unlike_its_memory(obj, record) is not None:
-            clear_dims(record)
-            return False
-    return True
+        return PEEKED_NOTHING
+    if (must_be_asked(record.dtype.kind, record.itemsize)
+            and unlike_its_memory(<object> obj, record.dtype.kind) is not None):
+        clear_dims(record)
+        return PEEKED_NOTHING
+    return PEEKED_RECORD
 
 
-cdef str unlike_its_memory(object obj, Record* record):
+cdef inline bint must_be_asked(int kind, uint32_t itemsize) noexcept nogil:
+    """Whether a tensor of such a dtype may be unlike its memory."""
+    return kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or itemsize == 1
+
+
+cdef str unlike_its_memory(object obj, int kind):
     """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
     seldom()
     cdef PyObject* answer
     cdef int said
-    if record.dtype.kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI):
+    if kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI):
         said = is_true(Py_TYPE(requires_grad).tp_descr_get(requires_grad, obj, NULL))
         if said:
             return "requires_grad" if said > 0 else "asking"
         said = is_true(PyObject_CallOneArg(is_neg, obj))
         if said:
             return "neg" if said > 0 else "asking"
-        if record.dtype.kind == KIND_COMPLEX:
+        if kind == KIND_COMPLEX:
             said = is_true(PyObject_CallOneArg(is_conj, obj))
             if said:
                 return "conj" if said > 0 else "asking"
-    elif record.dtype.kind in (KIND_INT, KIND_UINT):
+    elif kind in (KIND_INT, KIND_UINT):
         # shell dtypes (int4, uint1, ...) come as bytes: the tensor's own dtype tells
         answer = Py_TYPE(get_dtype).tp_descr_get(get_dtype, obj, NULL)
         if answer is NULL:
@@ -145,7 +180,7 @@ cdef inline int is_true(PyObject* answer) noexcept:
 GUARDED_RECORD = taken_by(Protocol(
     name="DLPack C exchange API", dunder="__dlpack_c_exchange_api__", devices=range(1, 19),
     spec="https://dmlc.github.io/dlpack/latest/c_api.html",
-), take, peek)
+), take, peek, take_told)
 cdef Protocol GUARDED = GUARDED_RECORD
 
 

@@ -37,26 +37,34 @@ cdef extern from * nogil:
     const int KINDS "LEND_KINDS"
 
 
-cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
-    """Write a code as lend.h has it; every code can be said."""
-    out.reserved = 0
+cdef inline void number_to_c(Code code, lend_dtype* out) noexcept nogil:
+    """Write a plain number (KIND_BOOL to KIND_COMPLEX) as lend.h has it."""
+    out.code = KIND_CODES[code.kind]
+    out.order = c"|" if code.bits <= 8 else c">" if code.order_unit & ORDER_BIG else c"<"
     out.unit = 0
-    out.lanes = 1
-    out.multiplier = 1
+    out.reserved = 0
     out.bits = code.bits
-    out.order = c">" if code.order_unit & ORDER_BIG else c"<"
+    out.lanes = <uint16_t> code.param
+    out.itemsize = (code.bits >> 3) * code.param
+    out.multiplier = 1
+
+
+cdef inline void code_to_c(Code code, lend_dtype* out) noexcept nogil:
+    """The same for any code: each can be said."""
     if KIND_BOOL <= code.kind <= KIND_COMPLEX:
-        out.code = KIND_CODES[code.kind]
-        out.lanes = <uint16_t> code.param
-        out.itemsize = (code.bits >> 3) * code.param
-        if code.bits <= 8:
-            out.order = c"|"
+        number_to_c(code, out)
     else:
         rare_code_to_c(code, out)
 
 
 cdef inline void rare_code_to_c(Code code, lend_dtype* out) noexcept nogil:
     """The same for what is no plain number."""
+    out.reserved = 0
+    out.unit = 0
+    out.lanes = 1
+    out.multiplier = 1
+    out.bits = code.bits
+    out.order = c">" if code.order_unit & ORDER_BIG else c"<"
     out.code = (KIND_CODES[code.kind] if code.kind < KIND_MINI else code.order_unit if code.kind == KIND_MINI
                 else LEND_UINT if code.kind == KIND_SUBUINT else LEND_INT)
     out.itemsize = <uint32_t> code_itemsize(code)

@@ -20,11 +20,16 @@ from cpython.buffer cimport (
     PyObject_CheckBuffer,
 )
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from libc.stdint cimport UINT32_MAX
+from cpython.ref cimport PyObject
+from libc.stdint cimport UINT32_MAX, uint8_t
 from libc.string cimport memcpy
 
+from lend._core.c_view cimport lend_view, put_plain, record_plain
 from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
 from lend._core.owners cimport (
+    PEEKED_NOTHING,
+    PEEKED_RECORD,
+    PEEKED_VIEW,
     BufferOwner,
     MemoryOwner,
     Protocol,
@@ -63,20 +68,31 @@ from lend._core.record cimport (
     strides_of,
 )
 from lend._core.seldom cimport seldom
+from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
 from lend.dtypes.code cimport (
     KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects, code_itemsize,
     code_word, make_code,
 )
-from lend.dtypes.struct_format cimport code_from_format, code_from_letter, format_from_code, write_format
+from lend.dtypes.struct_format cimport FORMATS, code_from_format, code_from_letter, format_from_code, write_format
 from lend.dtypes.typestr cimport code_from_typestr
 
 cdef extern from *:
     """
-    /* nothing to release, or a release that only counts */
-    #define lend_keeps_memory(o) (Py_TYPE(o)->tp_as_buffer && \\
-        (!Py_TYPE(o)->tp_as_buffer->bf_releasebuffer || PyByteArray_CheckExact(o)))
+    /* The getter of a buffer that has nothing to release, or whose release only counts: memory stays without it. */
+    static inline getbufferproc lend_lasting_buffer(PyObject *exporter) {
+        const PyBufferProcs *slots = Py_TYPE(exporter)->tp_as_buffer;
+        if (slots == NULL || (slots->bf_releasebuffer != NULL && !PyByteArray_CheckExact(exporter))) return NULL;
+        return slots->bf_getbuffer;
+    }
+    /* PyBuffer_Release, which for most of them is but this */
+    static inline void lend_end_lasting_buffer(Py_buffer *lease, PyObject *exporter) {
+        if (lease->obj == exporter && Py_TYPE(exporter)->tp_as_buffer->bf_releasebuffer == NULL) Py_DECREF(exporter);
+        else PyBuffer_Release(lease);
+    }
     """
-    bint keeps_memory "lend_keeps_memory"(object exporter)
+    ctypedef int (*GetBuffer "getbufferproc")(PyObject* exporter, Py_buffer* lease, int flags) noexcept
+    GetBuffer lasting_buffer "lend_lasting_buffer"(PyObject* exporter)
+    void end_lasting_buffer "lend_end_lasting_buffer"(Py_buffer* lease, PyObject* exporter)
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
@@ -101,7 +117,7 @@ cdef long double[4] NOWHERE
 BUFFER = taken_by(Protocol(
     name="buffer protocol", dunder="__buffer__", devices=(1, 3, 11, 13), readonly=True,
     spec="https://docs.python.org/3/c-api/buffer.html", offered=buffer_offered,
-), take, peek)
+), take, peek, take_told)
 
 SCALAR = taken_by(Protocol(
     name="buffer protocol", dunder="__buffer__", readonly=True,
@@ -111,12 +127,17 @@ SCALAR = taken_by(Protocol(
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
     """Open a buffer on obj. With a lease given it is filled in place if it can be, and obj returned; else an owner."""
+    return take_told(obj, record, lease, want, data, NULL)
+
+
+cdef object take_told(object obj, Record* record, Py_buffer* lease, int want, void* data, lend_view* view):
+    """The same for a lease of lend.h."""
     cdef BufferOwner owner
     cdef object exporter
     if type(obj) is memoryview:
         return take_beside(obj, record, want)
     if lease is not NULL:
-        acquire(obj, record, lease, want)
+        acquire(obj, record, lease, want, view)
         exporter = exporter_of(lease)
         if exporter is obj:
             record.flags |= INLINE_LEASE
@@ -129,7 +150,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         move_lease(&owner.lease, lease)
     else:
         owner = new_buffer_owner()
-        acquire(obj, record, &owner.lease, want)
+        acquire(obj, record, &owner.lease, want, view)
         exporter = exporter_of(&owner.lease)
     settle_lease(owner, obj, exporter, record)
     return owner
@@ -163,7 +184,7 @@ cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, 
     cdef bytes typestr = obj.dtype.str.encode()
     cdef BufferOwner owner = new_buffer_owner()
     cdef Code code
-    acquire(obj, record, &owner.lease, want)
+    acquire(obj, record, &owner.lease, want, NULL)
     exporter = exporter_of(&owner.lease)
     settle_lease(owner, obj, exporter, record)
     if (not code_from_typestr(typestr, len(typestr), &code) or code_itemsize(code) != owner.lease.len
@@ -177,13 +198,15 @@ cdef object take_scalar(object obj, Record* record, Py_buffer* lease, int want, 
     return owner
 
 
-cdef int acquire(object obj, Record* record, Py_buffer* lease, int want) except -1:
+cdef int acquire(object obj, Record* record, Py_buffer* lease, int want, lend_view* view) except -1:
     """Open the buffer and read it into the record; what is refused after the opening is given back at once."""
     # never weaker than FULL_RO: without ND or FORMAT producers answer with bare bytes
     if get_buffer(obj, lease, PyBUF_FULL if want & WANT_WRITABLE else PyBUF_FULL_RO) < 0:
         refuse_producer(obj, want)
     if buffer_obj(lease) is NULL:
         return release_and_refuse(obj, record, lease, True, "obj")
+    if view is not NULL and read_letter(lease, record, want, view):
+        return 0
     # success is the take: every refusal from here on releases
     return read(obj, record, lease, want, True)
 
@@ -196,6 +219,48 @@ cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bin
     if wrong is not NULL:
         return release_and_refuse(obj, record, lease, opened, wrong.decode("ascii"))
     return 0
+
+
+# the letters that say a plain number in this machine's byte order; of the others the itemsize is 0
+cdef lend_dtype[256] LETTERS
+
+
+cdef void fill_letters() noexcept:
+    seldom()
+    cdef Code code
+    cdef char[2] text
+    cdef int letter
+    text[1] = 0
+    for letter in range(128):
+        text[0] = <char> letter
+        if code_from_letter(text, FORMATS[letter].native, &code):
+            number_to_c(code, &LETTERS[letter])
+
+
+fill_letters()
+
+
+cdef inline bint put_letter(const Py_buffer* lease, lend_view* view) noexcept nogil:
+    """Write a Py_buffer down that is plain, and of one letter; False: it must be looked at closely."""
+    cdef const lend_dtype* dtype
+    if lease.format is NULL:
+        return False
+    dtype = &LETTERS[<uint8_t> lease.format[0]]
+    return (lease.itemsize == dtype.itemsize and lease.itemsize and lease.format[1] == 0
+            and lease.suboffsets is NULL and lease.shape is not NULL and lease.strides is not NULL
+            and put_plain(view, lease.buf, dtype, lease.ndim, lease.shape, lease.strides, False,
+                          READONLY if lease.readonly else 0)
+            and view.nbytes == <size_t> lease.len)
+
+
+cdef inline bint read_letter(const Py_buffer* lease, Record* record, int want, lend_view* view) noexcept nogil:
+    """Read such a Py_buffer into both the record and the view; False: into neither."""
+    if want & WANT_WRITABLE and lease.readonly or not put_letter(lease, view):
+        view.data = NULL
+        return False
+    code_from_letter(lease.format, lease.itemsize, &record.dtype)
+    record_plain(record, view)
+    return True
 
 
 cdef inline const char* examine(const Py_buffer* lease, Record* record, int want, const Code* known,
@@ -305,22 +370,29 @@ cdef const char* examine_again(const Py_buffer* lease, Record* record, int want,
     return examine(lease, record, want, known, inner, inner_dims)
 
 
-cdef bint peek(object obj, Record* record, void* data) noexcept:
+cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexcept:
     """The facts of a buffer that is closed again at once: for exporters whose memory does not come and go with it."""
     cdef Py_buffer lease
+    cdef int found
+    cdef GetBuffer get = lasting_buffer(obj)
+    if get is NULL or get(obj, &lease, PyBUF_FULL_RO) < 0:
+        return PEEKED_NOTHING
+    found = PEEKED_VIEW if put_letter(&lease, view) else peek_closer(<object> obj, &lease, record)
+    end_lasting_buffer(&lease, obj)
+    return found
+
+
+cdef int peek_closer(object obj, const Py_buffer* lease, Record* record) noexcept:
+    """The facts of any Py_buffer, in the record."""
     cdef const char* wrong
-    if not keeps_memory(obj):
-        return False
     record.ndim = 0
-    if get_buffer(obj, &lease, PyBUF_FULL_RO) < 0:
-        return False
-    wrong = examine_again(&lease, record, WANT_ANY, NULL, NULL, 0)
+    wrong = examine_again(lease, record, WANT_ANY, NULL, NULL, 0)
     if wrong is WRONG_FORMAT:
-        wrong = examine_record(obj, &lease, record, WANT_ANY)
-    if wrong is not NULL:
-        clear_dims(record)
-    PyBuffer_Release(&lease)
-    return wrong is NULL
+        wrong = examine_record(obj, lease, record, WANT_ANY)
+    if wrong is NULL:
+        return PEEKED_RECORD
+    clear_dims(record)
+    return PEEKED_NOTHING
 
 
 cdef bint holds_objects(const char* format) noexcept nogil:

@@ -1,14 +1,16 @@
 """Reading a DLTensor: every field checked before any is believed (DL-I6 to DL-I8), in C alone."""
-from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
+from lend._core.c_view cimport lend_view, put_plain
 from lend._core.checked cimport mul_overflows
 from lend._core.dlpack cimport DLPACK_FLAG_IS_COPIED, DLPACK_FLAG_PADDED, DLPACK_FLAG_READ_ONLY, DLTensor
 from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
     clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport Code, code_itemsize
-from lend.dtypes.dlpack_type cimport code_from_dlpack
+from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
+from lend.dtypes.code cimport KIND_COMPLEX, Code, code_itemsize
+from lend.dtypes.dlpack_type cimport DLPACK_KIND_COUNT, code_from_dlpack
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
@@ -106,6 +108,31 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
             clear_dims(record)
             return FIELD_BYTE_OFFSET
     return FIELD_NONE
+
+
+cdef enum:
+    PLAIN_TYPES = DLPACK_KIND_COUNT << 5     # a table of dtypes, by code and bytes of one lane
+
+
+cdef inline void fill_plain_types(lend_dtype* types) noexcept nogil:
+    """Those that put_tensor may meet: one lane of whole bytes, not complex; of the others the itemsize stays 0."""
+    cdef Code code
+    cdef int at
+    for at in range(PLAIN_TYPES):
+        if code_from_dlpack(at >> 5, <uint8_t> ((at & 31) << 3), 1, &code) and code.kind < KIND_COMPLEX:
+            number_to_c(code, &types[at])
+
+
+cdef inline bint put_tensor(const DLTensor* tensor, lend_view* view, const lend_dtype* types) noexcept nogil:
+    """Write a DLTensor down that is plain; False: it must be read into a record."""
+    cdef const lend_dtype* dtype
+    if tensor.dtype.code >= DLPACK_KIND_COUNT:
+        return False
+    dtype = &types[tensor.dtype.code << 5 | tensor.dtype.bits >> 3]
+    return (dtype.itemsize and dtype.bits == tensor.dtype.bits and tensor.dtype.lanes == 1
+            and <int> tensor.device.device_type == DEVICE_CPU and tensor.byte_offset == 0
+            and tensor.shape is not NULL and tensor.strides is not NULL
+            and put_plain(view, tensor.data, dtype, tensor.ndim, tensor.shape, tensor.strides, True, 0))
 
 
 cdef inline int read_packed(const DLTensor* tensor, Record* record, uint64_t flags) noexcept nogil:
