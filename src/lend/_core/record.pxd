@@ -233,8 +233,8 @@ cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high
 
 
 cdef inline bint has_gaps(const Record* record) noexcept nogil:
-    """Whether bytes lie between the lowest and the highest, of a checked record, that belong to no element; elements may
-    lie in any order, or repeat."""
+    """Whether bytes lie between the lowest and the highest, of a checked record, that belong to no element; elements
+    may lie in any order, or repeat."""
     cdef Py_ssize_t* shape = shape_of(record)
     cdef Py_ssize_t* strides = strides_of(record)
     cdef size_t filled = record.itemsize, least, step
