@@ -160,9 +160,9 @@ enum {
 typedef struct lend_request {
     uint32_t struct_size;
     uint32_t flags;
-    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; below 8 bits by itemsize, too;
-                            where bits is 0 (bytes, text, records, opaque) by itemsize, of which 0 is any.
-                            LEND_ANY_TYPE: any */
+    lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
+                            records, opaque) by itemsize, of which 0 is any; below 8 bits an itemsize of 0 is packed
+                            and a byte for each lane is padded. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
@@ -182,7 +182,8 @@ static inline const int64_t *lend_shape(const lend_view *view) {
     return view->ndim <= LEND_INLINE_DIMS ? view->dims : view->far_dims;
 }
 
-/* ndim steps in bytes, any sign. */
+/* ndim steps in bytes, any sign; all 0 where several elements share a byte (dtype.itemsize 0, dtype.bits below 8): those
+ * lie row-major, the first in the lowest bits. */
 static inline const int64_t *lend_strides(const lend_view *view) {
     return view->ndim <= LEND_INLINE_DIMS ? view->dims + LEND_INLINE_DIMS : view->far_dims + view->ndim;
 }
