@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Layout = tuple[tuple[int, ...], tuple[int, ...], int]
+    Layout = tuple[tuple[int, ...], tuple[int, ...] | None, int]
 
 _REMEDY = "give pickle.loads the buffers in the order in which pickle.dumps gave them"
 
@@ -55,6 +55,8 @@ def _block(block: Buffer, protocol: int) -> "Any":
 
 def _fills_its_block(view: View) -> bool:
     """Whether the elements leave no gap between the lowest and the highest; they may lie in any order, or repeat."""
+    if view.strides is None:
+        return True
     step = view.itemsize
     for stride, extent in sorted(
         (abs(stride), extent) for stride, extent in zip(view.strides, view.shape, strict=True)

@@ -4,7 +4,7 @@ from lend.adapters import advice
 from lend.device import Device
 from lend.dtypes import DType
 from lend.errors import CopyRequired, LendError, NotHostAccessible, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
-from lend.views import describe
+from lend.views import describe, packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def unmet(
     if order is not None:
         if order not in ("C", "F"):
             raise ValueError(f"order is 'C' or 'F', not {order!r}")
+        if order == "F" and view.strides is None:
+            packed.same_order(view, "laid out in order F")
         if not (view.c_contiguous if order == "C" else view.f_contiguous):
             reasons.append(f"order: {order}-contiguous memory was required, its strides are {view.strides}")
     if align is not None:
@@ -122,7 +124,8 @@ def gaps_not_writable(view: "View") -> LendError:
 def not_writable(view: "View", obj: "Any") -> LendError:
     from lend.protocols import refusals
 
-    if view.size > 1 and 0 in [stride for extent, stride in zip(view.shape, view.strides, strict=True) if extent > 1]:
+    strides = view.strides or ()  # none where elements share bytes, and then none of 0
+    if view.size > 1 and 0 in [stride for extent, stride in zip(view.shape, strides, strict=False) if extent > 1]:
         return refusals.overlapping(obj)
     return ReadOnlyMemory.build(
         f"this {refusals.name(obj)} object is read-only; a writable view was asked for",

@@ -18,6 +18,10 @@ from lend.errors import UnsupportedType
         ((6, 8, 1), "bool"),
         ((2, 32, 4), "float32x4"),
         ((0, 8, 65535), "int8x65535"),
+        ((0, 4, 1), "int4_packed"),
+        ((17, 4, 3), "float4_e2m1fn_packedx3"),
+        ((15, 6, 2), "float6_e2m3fn_packedx2"),
+        ((1, 2, 65535), "uint2_packedx65535"),
     ],
 )
 def test_triple_and_name_are_the_same_type(triple, name):
@@ -28,15 +32,13 @@ def test_triple_and_name_are_the_same_type(triple, name):
 @pytest.mark.parametrize(
     "triple",
     [
-        *[(0, 1, 1), (0, 4, 1), (0, 24, 1), (0, 0, 1), (2, 8, 1), (2, 128, 1), (3, 32, 1), (4, 32, 1), (5, 16, 1)],
+        *[(0, 1, 1), (0, 3, 1), (0, 24, 1), (0, 0, 1), (2, 8, 1), (2, 128, 1), (3, 32, 1), (4, 32, 1), (5, 16, 1)],
         *[
             (6, 1, 1),
             (7, 4, 1),
             (14, 6, 1),
-            (17, 4, 1),
-            (17, 4, 3),
-            (15, 6, 2),
-            (0, 2, 3),
+            (17, 6, 1),
+            (0, 4, 0),
             (18, 8, 1),
             (200, 8, 1),
             (0, 32, 0),

@@ -15,7 +15,10 @@ SMALL = [
     "float8_e5m2fnuz", "float8_e8m0fnu",
 ]  # fmt: skip
 PADDED = ["float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int4", "uint4", "int2", "uint2", "int4x2"]
-PACKED = ["float4_e2m1fn_packedx2", "int4_packedx2", "uint2_packedx4"]
+PACKED = [
+    "float4_e2m1fn_packedx2", "int4_packedx2", "uint2_packedx4", "float6_e2m3fn_packed", "int4_packed",
+    "uint4_packedx3",
+]  # fmt: skip
 LANES = ["int8x4", "float32x2", "boolx2"]
 DATES = ["datetime64[ns]", "datetime64[25s]", "timedelta64[D]", "datetime64"]
 FIXED = ["opaque[7]", "bytes[5]", "text[3]"]

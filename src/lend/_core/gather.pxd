@@ -2,8 +2,9 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from lend._core.record cimport MAX_DIMS, Record, shape_of, strides_of
-from lend.dtypes.code cimport KIND_BOOL, Code, code_swap_size
+from lend._core.record cimport MAX_DIMS, Record, element_count, packed_bytes, shape_of, strides_of
+from lend._core.seldom cimport seldom
+from lend.dtypes.code cimport KIND_BOOL, Code, code_shared_bits, code_swap_size
 
 cdef extern from * nogil:
     """
@@ -47,6 +48,18 @@ cdef extern from * nogil:
     void swap_bytes "lend_swap"(char* at, Py_ssize_t nbytes, Py_ssize_t unit)
 
 
+cdef inline void gather_packed(char* to, const Record* source) noexcept nogil:
+    """Copy elements that share bytes; what is in the last byte beyond them is somebody else's, and becomes 0."""
+    seldom()
+    cdef Py_ssize_t nbytes = packed_bytes(source)
+    cdef Py_ssize_t rest
+    if nbytes:
+        memcpy(to, source.data, nbytes)
+        rest = element_count(source) * code_shared_bits(source.dtype) & 7
+        if rest:
+            to[nbytes - 1] = <char> (<uint8_t> to[nbytes - 1] & ((1 << rest) - 1))
+
+
 cdef inline void gather(char* to, const Record* source, bint fortran, bint swap) noexcept nogil:
     """Copy the elements of a checked record to contiguous memory in row-major (or column-major) order."""
     cdef Py_ssize_t[MAX_DIMS] extent
@@ -60,7 +73,8 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
     cdef int dims = 0
     cdef int i, k
     if size == 0:
-        return  # any number of items
+        gather_packed(to, source)
+        return  # else any number of items of no bytes
     # dimensions from the fastest in the destination to the slowest; those that run on are one
     for i in range(source.ndim):
         k = i if fortran else source.ndim - 1 - i

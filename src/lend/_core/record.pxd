@@ -8,7 +8,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from lend._core.checked cimport add_overflows, mul_overflows
-from lend.dtypes.code cimport Code
+from lend._core.seldom cimport seldom
+from lend.dtypes.code cimport Code, code_shared_bits
 
 cdef enum:
     INLINE_DIMS = 8      # shapes and strides up to this many dimensions lie in the record itself
@@ -52,11 +53,12 @@ cdef extern from *:
     #define LEND_FARTHEST (PY_SSIZE_T_MAX / 2)  /* no address space holds a wider span */
     """
     const Py_ssize_t FARTHEST "LEND_FARTHEST"
+    const Py_ssize_t PY_SSIZE_T_MAX
 
 
 ctypedef struct Record:
     char* data            # address of element 0 (HANDLE: offset of it)
-    uint32_t itemsize
+    uint32_t itemsize     # 0: no bytes at all, or a packed dtype of which several share a byte; then strides are 0
     int exports           # open Py_buffers of the object that embeds this record
     Code dtype
     int32_t device_id
@@ -122,7 +124,20 @@ cdef inline Py_ssize_t element_count(const Record* record) noexcept nogil:
 
 cdef inline Py_ssize_t byte_count(const Record* record) noexcept nogil:
     """Bytes of the elements (not of the span)."""
+    if record.itemsize == 0:
+        return packed_bytes(record)
     return element_count(record) * record.itemsize
+
+
+cdef inline Py_ssize_t packed_bytes(const Record* record) noexcept nogil:
+    """The bytes that packed elements fill, the last maybe in part; of a checked record it cannot overflow."""
+    seldom()
+    return (element_count(record) * code_shared_bits(record.dtype) + 7) >> 3
+
+
+cdef inline bint is_packed(const Record* record) noexcept nogil:
+    """Whether several elements share a byte: no strides, row-major, and the first begins a byte."""
+    return record.itemsize == 0 and code_shared_bits(record.dtype) != 0
 
 
 cdef inline bint on_host(const Record* record) noexcept nogil:
@@ -172,6 +187,8 @@ cdef inline int check_layout(Record* record) noexcept nogil:
         # plain and short of any overflow (an item has at most 32 bits of size): most of what comes
         record.flags = record.flags | C_CONTIGUOUS | F_CONTIGUOUS
         return LAYOUT_OK
+    if total == 0 and code_shared_bits(record.dtype):
+        return check_packed(record)
     for i in range(record.ndim - 1, -1, -1):
         if shape[i] < 0:
             return LAYOUT_NEGATIVE
@@ -209,6 +226,34 @@ cdef inline int check_layout(Record* record) noexcept nogil:
     return LAYOUT_OK
 
 
+cdef inline int check_packed(Record* record) noexcept nogil:
+    """The same where several elements share a byte: they lie row-major, and strides, which say nothing, become 0."""
+    seldom()
+    cdef Py_ssize_t* shape = shape_of(record)
+    cdef Py_ssize_t bits = code_shared_bits(record.dtype)
+    cdef int wide = 0
+    cdef bint empty = False
+    cdef int i
+    for i in range(record.ndim):
+        strides_of(record)[i] = 0
+        if shape[i] < 0:
+            return LAYOUT_NEGATIVE
+        if shape[i] == 0:
+            empty = True
+        elif shape[i] > 1:
+            wide += 1
+            if mul_overflows(bits, shape[i], &bits):
+                return LAYOUT_TOO_LARGE
+    if bits > PY_SSIZE_T_MAX - 7:
+        return LAYOUT_TOO_LARGE
+    record.flags |= C_CONTIGUOUS
+    if empty or wide <= 1:
+        record.flags |= F_CONTIGUOUS
+    else:
+        record.flags &= ~F_CONTIGUOUS
+    return LAYOUT_OK
+
+
 cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high) noexcept nogil:
     """Lowest and highest byte touched, relative to element 0, of a checked record: [low, high). Items of no bytes touch
     none, whatever their strides."""
@@ -219,7 +264,8 @@ cdef inline void span_of(const Record* record, Py_ssize_t* low, Py_ssize_t* high
     low[0] = 0
     high[0] = record.itemsize
     if record.itemsize == 0:
-        return  # items of no bytes touch none, wherever their strides lead
+        high[0] = packed_bytes(record)
+        return  # other items of no bytes touch none, wherever their strides lead
     for i in range(record.ndim):
         if shape[i] == 0:
             low[0] = 0

@@ -191,7 +191,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     """The refusal of a dtype that NumPy does not have."""
     dtype = facts.dtype
     if dtype.kind in foreign.ADDED and dtype.lanes == 1:
-        if not dtype.is_native:
+        if not dtype.is_native or dtype.shares_bytes:
             return no_such_dtype(facts, rules)
         if not is_installed("ml_dtypes"):
             return UnsupportedType.build(

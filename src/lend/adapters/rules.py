@@ -201,6 +201,8 @@ def way_out(dtype: "DType", form: str) -> str:
     """What to do with a dtype that a target lacks: the same bytes under a dtype that it has, or another road."""
     kind = dtype.kind
     order = "" if dtype.is_native else str(dtype)[0]
+    if dtype.shares_bytes:
+        return "lend.buffer(x): the bytes, several values in each; or lend.view(x).tolist(), the values"
     if dtype.lanes > 1 and dtype.bits >= 8:
         return f'lend.view(x).reinterpret("{order}{native_name(dtype).rpartition("x")[0]}"), which adds a dimension'
     if kind in ("datetime", "timedelta"):

@@ -78,7 +78,7 @@ cdef inline void rare_code_to_c(Code code, lend_dtype* out) noexcept nogil:
     elif code_has_lanes(code):
         out.lanes = <uint16_t> code.param
     if code.kind >= KIND_MINI:
-        # the bits that count: padded to a byte where the itemsize has a byte for each lane
+        # the bits that count: padded to a byte where the itemsize has a byte for each lane, packed where it is less
         out.bits = <uint16_t> (mini_bits(code.order_unit) if code.kind == KIND_MINI else code.order_unit)
 
 
@@ -91,7 +91,7 @@ cdef inline bint code_from_c(const lend_dtype* said, Code* out) noexcept nogil:
         return False
     if (DLPACK_FIRST_MINI <= said.code <= DLPACK_LAST_MINI
             or (said.bits < 8 and (said.code == LEND_INT or said.code == LEND_UINT))):
-        return said.bits and said.itemsize and not said.unit and code_from_dlpack(
+        return said.bits and not said.unit and code_from_dlpack(
             said.code, <uint8_t> said.bits, said.lanes, out, said.bits < 8 and said.itemsize == said.lanes
         ) and code_itemsize(out[0]) == <Py_ssize_t> said.itemsize
     for kind in range(KINDS):

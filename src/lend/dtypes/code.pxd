@@ -104,12 +104,23 @@ cdef inline Code code_from_word(uint64_t word) noexcept nogil:
 
 
 cdef inline Py_ssize_t code_itemsize(Code code) noexcept nogil:
-    """Bytes of one element, lanes included."""
+    """Bytes of one element, lanes included; 0 where several share a byte."""
+    cdef Py_ssize_t bits
     if code.kind == KIND_OPAQUE or code.kind == KIND_RECORD:
         return code.param
     if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
         return 8
-    return <Py_ssize_t>code.bits * code.param >> 3
+    bits = <Py_ssize_t>code.bits * code.param
+    return 0 if bits & 7 else bits >> 3
+
+
+cdef inline Py_ssize_t code_shared_bits(Code code) noexcept nogil:
+    """Bits of one element, lanes included, of a packed type that does not fill whole bytes; 0 for all others."""
+    cdef Py_ssize_t bits
+    if code.kind < KIND_MINI:
+        return 0
+    bits = <Py_ssize_t>code.bits * code.param
+    return bits if bits & 7 else 0
 
 
 cdef inline Py_ssize_t code_swap_size(Code code) noexcept nogil:

@@ -48,7 +48,7 @@ cdef inline bint code_from_dlpack(uint8_t code, uint8_t bits, uint16_t lanes, Co
                                   bint padded=False) noexcept nogil:
     """Read a triple; True if understood.
 
-    A type of less than a byte comes one to a byte (padded), or packed, and then in lanes that fill whole bytes.
+    A type of less than a byte comes one to a byte (padded), or packed: several elements, or several lanes, in a byte.
     """
     cdef uint8_t kind
     if lanes == 0:
@@ -62,8 +62,6 @@ cdef inline bint code_from_dlpack(uint8_t code, uint8_t bits, uint16_t lanes, Co
     elif DLPACK_FIRST_MINI <= code <= DLPACK_LAST_MINI and bits == mini_bits(code):
         kind = KIND_MINI
     else:
-        return False
-    if bits < 8 and not padded and (<uint32_t>bits * lanes) % 8:
         return False
     out[0] = make_code(kind, 8 if padded else bits, lanes, code)
     return True

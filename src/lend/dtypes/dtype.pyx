@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from lend.dtypes.code cimport (
     KIND_BYTES, KIND_MINI, KIND_OPAQUE, KIND_RECORD, KIND_TEXT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
-    code_from_word, code_has_lanes, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
-    make_code,
+    code_from_word, code_has_lanes, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
+    code_word, make_code,
 )
 from lend.dtypes.dlpack_type cimport code_from_dlpack, code_to_dlpack
 from lend.dtypes.names cimport bare_name, fill_tables, is_timed, order_sign, read_name
@@ -192,7 +192,8 @@ cdef class DType:
     dtype : DType, str, type or a dtype of another library
         - a name: ``"float32"``, ``">int32"`` (big-endian), ``"bfloat16"``, ``"longdouble"``, ``"datetime64[ns]"``,
           ``"timedelta64[25s]"``, ``"opaque[7]"`` (bytes without a meaning), ``"bytes[7]"`` and ``"text[7]"`` (of fixed
-          width), ``"object"``, ``"handle"``, ``"float32x4"`` (lanes);
+          width), ``"object"``, ``"handle"``, ``"float32x4"`` (lanes); ``"int4"`` stands one to a byte and
+          ``"int4_packed"`` two, as do the other types of less than a byte, from the lowest bits on;
         - a typestr of the array interfaces: ``"<i4"``, ``"|b1"``, ``"<M8[ns]"``, ``"|V7"``, ``"|S7"``, ``"<U7"``;
         - a record, as NumPy describes one: a list of ``(name, dtype)`` or ``(name, dtype, shape)``, where a name may be
           ``(title, name)`` and ``("", "V4")`` is padding; a dict of names, formats, offsets, itemsize, titles, aligned;
@@ -382,13 +383,18 @@ cdef class DType:
 
     @property
     def bits(self):
-        """Bits of one lane as stored: 128 for a long double in sixteen bytes, 64 for a complex64."""
-        return 8 * self.itemsize // self.lanes
+        """Bits of one lane as stored: 128 for a long double in sixteen bytes, 64 for a complex64, 4 for int4_packed."""
+        return self.code.bits if self.code.kind >= KIND_MINI else 8 * self.itemsize // self.lanes
 
     @property
     def itemsize(self):
-        """Bytes of one element, all lanes included."""
+        """Bytes of one element, all lanes included; 0 where several share a byte (int4_packed)."""
         return code_itemsize(self.code)
+
+    @property
+    def shares_bytes(self):
+        """True if several elements share a byte, as two of int4_packed do: a View of them has no strides."""
+        return code_shared_bits(self.code) != 0
 
     @property
     def lanes(self):

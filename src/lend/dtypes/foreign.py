@@ -260,7 +260,7 @@ def numpy_dtype(dtype: "DType") -> "Any":
 
     if dtype.kind == "record":
         return _numpy_of_record(dtype)
-    if dtype.kind in ADDED and dtype.lanes == 1:
+    if dtype.kind in ADDED and dtype.lanes == 1 and not dtype.shares_bytes:
         bare = dtype.newbyteorder("native").name
         try:
             import ml_dtypes

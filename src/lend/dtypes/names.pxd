@@ -131,4 +131,4 @@ cdef inline bint read_name(str name, uint8_t order, dict words, Code* out) excep
     if base is not name:
         out.param = <uint32_t>count
     out[0] = make_code(out.kind, out.bits, out.param, order | (out.order_unit & UNIT_MASK))
-    return out.kind < KIND_MINI or out.bits * out.param % 8 == 0
+    return True

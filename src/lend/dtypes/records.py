@@ -117,6 +117,11 @@ def make(fields: "Iterable[tuple[str, Any]]", itemsize: int, align: bool = False
                 taken.add(word)
         if len(field.shape) > 64 or any(extent < 0 for extent in field.shape):
             raise ValueError(f"the subarray of the field {name!r:.60} has 64 extents at most, none negative")
+        if field.dtype.shares_bytes:
+            raise UnsupportedType.build(
+                f"the field {name!r:.60} of a record has whole bytes, and several {field.dtype} share one",
+                remedy="lanes that fill bytes, such as int4_packedx2, or a byte for each, such as int4",
+            )
         if not field.dtype.itemsize and count_of(field) > MOST_EMPTY:
             raise ValueError(f"the field {name!r:.60} has {count_of(field)} values of no bytes")
         if field.offset < 0 or field.offset + bytes_of(field) > itemsize:

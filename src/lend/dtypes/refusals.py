@@ -85,10 +85,7 @@ def unknown_text(text: str, names: "Collection[str]") -> Exception:
         return ValueError(f"{shortened(repr(text))} names no dtype; did you mean {hint}?")
     from difflib import get_close_matches
 
-    # a packed type has a number of lanes behind its name
-    fewest = {"2": 4, "4": 2, "6": 4}  # that fill whole bytes, by the bits
-    whole = [f"{name}x{fewest[name.lstrip('uintfloa')[0]]}" if name.endswith("_packed") else name for name in names]
-    near = get_close_matches(text[:40], [*whole, "datetime64[ns]", "timedelta64[ns]", "opaque[8]"], 3)
+    near = get_close_matches(text[:40], [*names, "datetime64[ns]", "timedelta64[ns]", "opaque[8]"], 3)
     hint = f"near: {', '.join(near)}" if near else "examples: float32, >int32, datetime64[ns], opaque[7], <i4"
     return ValueError(f"{shortened(repr(text))} names no dtype; {hint}")
 
@@ -114,6 +111,8 @@ def _way_out(dtype: "DType") -> "str | None":
         return f"one field at a time: {', '.join(map(repr, dtype.names or ()))}"[:100]
     if dtype.kind == "object":
         return None
+    if dtype.shares_bytes:
+        return "the bytes alone: v.buffer"
     if dtype.kind in ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2"):
         return 'reinterpret("uint8"): the same bits'
     native = dtype.newbyteorder("native")

@@ -5,7 +5,8 @@ Each has 256 values at most, worked out once when the first is read. https://dml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
 # DLPack's code -> bits of exponent and mantissa, bias, and how the top of the range is used: "ieee" has infinities and
 # NaNs, "fn" NaN in its last pattern alone, "fnuz" NaN in place of -0, "finite" neither
@@ -45,6 +46,31 @@ def read(raw: bytes, kind: int, which: int, bits: int, lanes: int) -> "int | flo
     packed = int.from_bytes(raw, "little")
     mask = (1 << bits) - 1
     return tuple(values[packed >> lane * bits & mask] for lane in range(lanes))
+
+
+def read_packed(
+    raw: bytes, start: int, kind: int, which: int, bits: int, lanes: int, shape: "tuple[int, ...]"
+) -> "Any":
+    """Elements that share bytes, nested by dimension: the first from bit `start` on; the rest as for `read`."""
+    values = _table(kind, which)
+    mask = (1 << bits) - 1
+    if start:
+        raw = (int.from_bytes(raw, "little") >> start).to_bytes(len(raw), "little")
+    found: list[Any] = []
+    shifts = range(0, 24, bits)  # three bytes are a whole number of 2, 4 and 6 bits
+    for at in range(0, len(raw), 3):
+        three = int.from_bytes(raw[at : at + 3], "little")
+        found += [values[three >> shift & mask] for shift in shifts]
+    if lanes > 1:
+        found = list(zip(*[iter(found)] * lanes, strict=False))
+    return _nested(iter(found), shape)
+
+
+def _nested(values: "Iterator[Any]", shape: "tuple[int, ...]") -> "Any":
+    """The values in as many lists as there are extents."""
+    if not shape:
+        return next(values)
+    return [_nested(values, shape[1:]) for _ in range(shape[0])]
 
 
 def _table(kind: int, which: int) -> "Sequence[int | float]":

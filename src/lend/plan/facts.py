@@ -1,7 +1,7 @@
 """Facts: what the rules of a target judge, of memory that was taken or that will be there when `to` takes it."""
 
 from lend.device import Device
-from lend.views import describe
+from lend.views import describe, packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Facts:
     dtype: "DType"
     device: Device
     shape: "tuple[int, ...]"
-    strides: "tuple[int, ...]"
+    strides: "tuple[int, ...] | None"
     size: int
     nbytes: int
     itemsize: int
@@ -81,9 +81,9 @@ class Facts:
         for extent in reversed(shape):
             strides.append(size * self.itemsize)
             size *= extent
-        self.strides = tuple(reversed(strides))
+        self.strides = None if dtype.shares_bytes else tuple(reversed(strides))
         self.size = size
-        self.nbytes = size * self.itemsize
+        self.nbytes = (size * packed.bits_of(dtype) + 7) // 8 if dtype.shares_bytes else size * self.itemsize
         self.ptr = 0
         self.readonly = self.untold = False
         self.c_contiguous = self.aligned = True

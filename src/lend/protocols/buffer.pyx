@@ -60,6 +60,7 @@ from lend._core.record cimport (
     byte_count,
     check_layout,
     clear_dims,
+    is_packed,
     on_host,
     row_major,
     set_ndim,
@@ -497,7 +498,27 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
         out.shape = shape_of(record)
         if flags & PyBUF_STRIDES == PyBUF_STRIDES:
             out.strides = strides_of(record)
+    if is_packed(record):
+        give_packed(out, flags)
     atomic_add(&record.exports, 1)
+    return 0
+
+
+cdef int give_packed(Py_buffer* out, int flags) except -1:
+    """Elements that share bytes, to somebody who asked for no format: the bytes, in one dimension."""
+    seldom()
+    cdef Py_ssize_t* dims = <Py_ssize_t*> PyMem_Malloc(2 * sizeof(Py_ssize_t))
+    if dims is NULL:
+        raise MemoryError
+    dims[0] = out.len
+    dims[1] = 1
+    out.internal = dims
+    out.itemsize = 1
+    out.ndim = 1
+    if flags & PyBUF_ND:
+        out.shape = dims
+        if flags & PyBUF_STRIDES == PyBUF_STRIDES:
+            out.strides = dims + 1
     return 0
 
 

@@ -25,14 +25,14 @@ from lend._core.owners cimport (
     DLPackOwner, Owner, Protocol, delete_managed, remember_span, settle_tensor, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_BYTES, WANT_WRITABLE, Record,
+    C_CONTIGUOUS, EXCLUSIVE, HANDLE, INLINE_TENSOR, MAX_DIMS, READONLY, UNTOLD, WANT_WRITABLE, Record,
     clear_dims, element_count, shape_of, strides_of,
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport KIND_MINI
 from lend.dtypes.dlpack_type cimport code_is_padded, code_to_dlpack
 from lend.protocols.dlpack_tensor cimport (
-    FIELD_DTYPE, FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_packed, read_tensor,
+    FIELD_MEMORY, FIELD_READ_ONLY, FIELD_VERSION, read_tensor,
 )
 
 cdef:
@@ -66,7 +66,7 @@ CAPSULE = taken_by(Protocol(
 ), take_capsule)
 
 cdef tuple FIELDS = (None, "ndim", "shape", "extent", "size", "dtype", "device", "data", "strides", "byte_offset",
-                     "memory")
+                     "memory", "version", "read_only", "gaps")
 
 
 # -- import --------------------------------------------------------------------------------------------------------
@@ -120,8 +120,6 @@ cdef object take_named(object capsule, object producer, Record* record, int want
         record.flags = 0
         flags = (<DLManagedTensorVersioned*> managed).flags if versioned else 0
         wrong = read_tensor(tensor, record, flags)
-        if wrong == FIELD_DTYPE and want & WANT_BYTES:
-            wrong = read_packed(tensor, record, flags)
         if wrong:
             refuse_tensor(producer, tensor, wrong)
         if announced is not None and announced != record.device_type:
@@ -150,8 +148,6 @@ cdef int read_managed(DLManagedTensorVersioned* managed, object producer, Record
         return drop_and_refuse(managed, producer, FIELD_VERSION)
     record.flags = 0
     wrong = read_tensor(&managed.dl_tensor, record, managed.flags)
-    if wrong == FIELD_DTYPE and want & WANT_BYTES:
-        wrong = read_packed(&managed.dl_tensor, record, managed.flags)
     if wrong:
         return drop_and_refuse(managed, producer, wrong)
     read_flags(managed.flags, record)
@@ -392,7 +388,8 @@ cdef void fill_tensor(DLTensor* tensor, int64_t* dims, Owner owner, Record* reco
     for i in range(record.ndim - 1, -1, -1):
         tensor.shape[i] = shape[i]
         if shape[i] > 1:
-            tensor.strides[i] = strides[i] // <Py_ssize_t> record.itemsize
+            # values that share a byte have no strides of their own: they lie row-major
+            tensor.strides[i] = strides[i] // <Py_ssize_t> record.itemsize if record.itemsize else natural
             natural = tensor.strides[i] * shape[i]
         else:
             tensor.strides[i] = natural

@@ -8,6 +8,7 @@ from lend._core.record cimport (
     DEVICE_CPU, HANDLE, LAYOUT_OK, LAYOUT_TOO_LARGE, LAYOUT_TOO_WIDE, MAX_DIMS, UNBOUNDED, Record, check_layout,
     clear_dims, has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
+from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
 from lend.dtypes.code cimport KIND_COMPLEX, Code, code_itemsize
 from lend.dtypes.dlpack_type cimport DLPACK_KIND_COUNT, code_from_dlpack
@@ -30,6 +31,7 @@ cdef enum:
     FIELD_MEMORY
     FIELD_VERSION
     FIELD_READ_ONLY
+    FIELD_GAPS           # strides between values that share a byte
 
     # a flag of a later version may say how values of less than a byte lie
     KNOWN_FLAGS = DLPACK_FLAG_READ_ONLY | DLPACK_FLAG_IS_COPIED | DLPACK_FLAG_PADDED
@@ -78,6 +80,9 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
         clear_dims(record)
         return (FIELD_SIZE if layout == LAYOUT_TOO_LARGE else
                 FIELD_STRIDES if layout == LAYOUT_TOO_WIDE else FIELD_EXTENT)
+    if record.itemsize == 0 and not empty and has_strides(tensor):
+        clear_dims(record)
+        return FIELD_GAPS
     if empty:
         # the pointer of an empty tensor means nothing
         record.data = NULL
@@ -135,37 +140,16 @@ cdef inline bint put_tensor(const DLTensor* tensor, lend_view* view, const lend_
             and put_plain(view, tensor.data, dtype, tensor.ndim, tensor.shape, tensor.strides, True, 0))
 
 
-cdef inline int read_packed(const DLTensor* tensor, Record* record, uint64_t flags) noexcept nogil:
-    """Read as bytes what packs values of less than a byte without gaps; FIELD_DTYPE if the tensor is none such.
-
-    For what read_tensor refused by its dtype: ndim and shape were checked.
-    """
-    cdef DLTensor filled = tensor[0]
-    cdef Code code
-    cdef Py_ssize_t values = 1
-    cdef int64_t nbytes
-    cdef bint empty = False
+cdef inline bint has_strides(const DLTensor* tensor) noexcept nogil:
+    """Whether values of a checked shape lie otherwise than row-major, one behind the other."""
+    seldom()
+    cdef int64_t values = 1
     cdef int i
-    if tensor.dtype.bits >= 8 or flags & ~<uint64_t> KNOWN_FLAGS or not code_from_dlpack(
-            tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes, &code, True):
-        return FIELD_DTYPE
-    for i in range(tensor.ndim):
-        if tensor.shape[i] < 0:
-            return FIELD_EXTENT
-        empty = empty or tensor.shape[i] == 0
+    if tensor.strides is NULL:
+        return False
     for i in range(tensor.ndim - 1, -1, -1):
-        if tensor.strides is not NULL and tensor.shape[i] > 1 and not empty and tensor.strides[i] != values:
-            return FIELD_DTYPE
-        if mul_overflows(values, tensor.shape[i], &values):
-            return FIELD_SIZE
-    if (mul_overflows(values, <Py_ssize_t> tensor.dtype.bits * tensor.dtype.lanes, &values)
-            or values > PY_SSIZE_T_MAX - 7):
-        return FIELD_SIZE
-    nbytes = (values + 7) >> 3
-    filled.dtype.code = 1
-    filled.dtype.bits = 8
-    filled.dtype.lanes = 1
-    filled.ndim = 1
-    filled.shape = &nbytes
-    filled.strides = NULL
-    return read_tensor(&filled, record)
+        if tensor.shape[i] > 1:
+            if tensor.strides[i] != values:
+                return True
+            values *= tensor.shape[i]
+    return False

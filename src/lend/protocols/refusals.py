@@ -199,16 +199,13 @@ def bad_tensor(
     tried = f"{protocol.name} -> {field}"
     if field == "dtype":
         known = _DLPACK_NAMES.get(code) or (f"{'u' * code}int{bits}" if code < 2 and bits in (2, 4) else None)
-        if known is not None and bits < 8 and (code < 2 or known.startswith(f"float{bits}_")):
+        if known is not None and lanes and bits < 8 and (code < 2 or known.startswith(f"float{bits}_")):
             return UnsupportedType.build(
-                f"the DLPack tensor of {name(producer)} packs its {known} several to a byte, and an element of a View "
-                "has whole bytes",
+                f"the DLPack tensor of {name(producer)} has a flag of a later version, which may say how its {known} "
+                "lie in their bytes",
                 came=came,
                 tried=tried,
-                remedy=[
-                    "lend.buffer(x), if it has no gaps: the packed bytes, shared",
-                    "one value to a byte, by the library it is of, with the flag that says so",
-                ],
+                remedy="a newer lend, or the producer's older DLPack",
             )
         fact = f"DLPack dtype of {name(producer)} not understood: code {code}, bits {bits}, lanes {lanes}"
         if known is not None:
@@ -218,6 +215,14 @@ def bad_tensor(
             )
         return UnsupportedType.build(
             fact, came=came, tried=tried, remedy="its bits as uint8, or its values as float32, by the library it is of"
+        )
+    if field == "gaps":
+        return UnsupportedLayout.build(
+            f"the DLPack tensor of {name(producer)} packs its values several to a byte, and strides {strides} of shape "
+            f"{shape}: such values lie row-major, without gaps",
+            came=came,
+            tried=tried,
+            remedy="a row-major copy, or one value to a byte with the flag that says so, by the library it is of",
         )
     if field == "device":
         return UnsupportedType.build(
@@ -241,7 +246,6 @@ def bad_tensor(
     )
 
 
-# read when they stand one to a byte (a flag), or in lanes that fill whole bytes
 _DLPACK_NAMES = {
     7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn", 11: "float8_e4m3fnuz",
     12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu", 15: "float6_e2m3fn", 16: "float6_e3m2fn",
@@ -317,6 +321,8 @@ def dtype_not_sayable(shown: "Any", protocol: "Protocol", why: "Any" = None) -> 
         )
     if dtype.kind in ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2"):
         remedy = 'v.reinterpret("uint8"), the same bits; or DLPack, which has such types'
+    if dtype.shares_bytes:
+        remedy = "the bytes, several values in each: v.buffer; or DLPack, which has packed types"
     if dtype.kind == "bytes":
         remedy = 'v[..., None].reinterpret("uint8"), or the buffer protocol, which has fixed bytes'
     if dtype.kind == "text":

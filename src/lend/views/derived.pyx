@@ -7,16 +7,17 @@ from lend._core.gather cimport gather, swap_bytes
 from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
 from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
-    Record, byte_count, check_layout, copy_record, element_count, on_host, row_major, set_ndim, shape_of, span_of,
-    strides_of,
+    Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim,
+    shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_swap_size, code_word,
+    KIND_MINI, KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
+    code_word,
 )
 from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
 from lend.protocols cimport array_interface, array_struct, cuda_array_interface, dlpack, sycl_usm
 from lend.views.buffers cimport Buffer, hold_bytes
-from lend.views.checks cimport alive, readable
+from lend.views.checks cimport alive, readable, sizes
 from lend.views.elements cimport read_element
 from lend.views.indexing cimport plan_index
 from lend.views.lent cimport Lent, call_hook
@@ -82,7 +83,9 @@ def typed(Buffer lent, dtype, shape, strides, offset):
     if not 0 <= offset <= room:
         raise refusals.out_of_bounds(lent, offset, offset, room)
     start = offset
-    if shape is None:
+    if shape is None and code_shared_bits(code):
+        shape = packing().filling(lent, room - start, dtype_from_code(code))
+    elif shape is None:
         if here == 0 or (room - start) % here:
             raise refusals.not_divisible(lent, room - start, dtype_from_code(code))
         shape = ((room - start) // here,)
@@ -159,8 +162,32 @@ def indexed(View view, index):
     alive(&view.record, view)
     if isinstance(index, str):
         return field_of(view, index)
+    if is_packed(&view.record):
+        return packed_part(view, tuple(index) if isinstance(index, tuple) else (index,))
     offset = plan_index(&view.record, tuple(index) if isinstance(index, tuple) else (index,), extents, steps)
     return with_layout(view, offset, extents, steps, view.record.dtype)
+
+
+cdef View packed_part(View view, tuple index):
+    """Basic indexing where elements share bytes: what begins a byte and leaves nothing out."""
+    cdef list extents = []
+    cdef list steps = []
+    cdef Record elements
+    cdef View part
+    # as if each were a byte: then strides and offsets count elements
+    if not copy_record(&elements, &view.record):
+        raise MemoryError
+    try:
+        elements.itemsize = 1
+        row_major(&elements)
+        first = plan_index(&elements, index, extents, steps)
+    finally:
+        clear_dims(&elements)
+    offset, shared = packing().part(view, first, extents, steps)
+    part = with_layout(view, offset, extents, None, view.record.dtype)
+    if shared:
+        part.record.flags |= READONLY
+    return part
 
 
 cdef View field_of(View view, str name):
@@ -194,6 +221,8 @@ def transposed(View view):
     cdef int i = 0
     cdef int j
     cdef Owner owner = hold(view, &record)
+    if is_packed(&record):
+        packing().same_order(view, "transposed")
     other = view_of(owner, &record)
     shape = shape_of(&other.record)
     strides = strides_of(&other.record)
@@ -222,6 +251,8 @@ def reinterpreted(View view, dtype):
     alive(&view.record, view)
     code_of(dtype, &code)
     no_pointers_made(view, code)
+    if code_shared_bits(code) or is_packed(&view.record):
+        return with_layout(view, 0, packing().reinterpreted(view, dtype_from_code(code)), None, code)
     extents, strides = reshaping.reinterpreted(view, code_itemsize(code))
     return with_layout(view, 0, extents, strides, code)
 
@@ -292,19 +323,45 @@ cdef Owner hold_to_read(View view, Record* record):
     return owner
 
 
-def item(View view):
-    """The value of the only element."""
+def item(View view, tuple index):
+    """The value of the only element, or of the one at an index."""
     cdef Record record
+    cdef Py_ssize_t place
+    if index:
+        alive(&view.record, view)
+        index, place = reshaping.place(view, index)
+        if not is_packed(&view.record):
+            return item(indexed(view, index), ())
+        _held = hold_to_read(view, &record)
+        return packed_values(&record, place, 1, ())
     _held = hold_to_read(view, &record)
     if element_count(&record) != 1:
         raise ValueError(f"item() of a View with {element_count(&record)} elements, not 1")
-    return read_element(record.data, record.dtype)
+    return packed_values(&record, 0, 1, ()) if is_packed(&record) else read_element(record.data, record.dtype)
+
+
+cdef object packed_values(const Record* record, Py_ssize_t first, Py_ssize_t count, tuple shape):
+    """The values of so many elements that share bytes, nested by dimension."""
+    from lend.dtypes.small import read_packed
+    cdef Py_ssize_t bits = code_shared_bits(record.dtype)
+    cdef Py_ssize_t start = first * bits >> 3
+    cdef Py_ssize_t stop = ((first + count) * bits + 7) >> 3
+    return read_packed(PyBytes_FromStringAndSize(record.data + start, stop - start), first * bits & 7,
+                       record.dtype.kind - KIND_MINI, record.dtype.order_unit, record.dtype.bits, record.dtype.param,
+                       shape)
+
+
+cdef object packing():
+    from lend.views import packed
+    return packed
 
 
 def tolist(View view):
     """The values, nested by dimension."""
     cdef Record record
     _held = hold_to_read(view, &record)
+    if is_packed(&record):
+        return packed_values(&record, 0, element_count(&record), sizes(shape_of(&record), record.ndim))
     return nested(&record, record.data, 0)
 
 
@@ -315,6 +372,8 @@ def tobytes(View view, order):
     cdef char* to
     cdef bint fortran = checked_order(order)
     _held = hold_to_read(view, &record)
+    if fortran and is_packed(&record):
+        packing().same_order(view, 'given in order "F"')
     made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
     to = PyBytes_AS_STRING(made)
     with nogil:
@@ -349,6 +408,8 @@ cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t ali
     if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
         from lend.dtypes.records import check_apart
         check_apart(dtype_from_code(code))
+    if fortran and is_packed(&source):
+        packing().same_order(view, 'copied in order "F"')
     if not copy_record(&made.record, &source):
         raise MemoryError
     memory = allocate(byte_count(&source), alignment)
@@ -473,10 +534,12 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
         raise MemoryError
     for i in range(len(extents)):
         shape_of(&other.record)[i] = extents[i]
-        strides_of(&other.record)[i] = strides[i]
+        strides_of(&other.record)[i] = 0 if strides is None else strides[i]
     other.record.data += offset
     other.record.dtype = code
     other.record.itemsize = <unsigned int> code_itemsize(code)
+    if strides is None:
+        row_major(&other.record)
     if check_layout(&other.record) != LAYOUT_OK:
         # of an empty View: the extents beside the 0 are as free as the strides, and are to fit all the same
         from lend.protocols import refusals

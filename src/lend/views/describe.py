@@ -72,7 +72,7 @@ def html(v: "View") -> str:
     rows = [
         ("dtype", v.dtype),
         ("shape", v.shape),
-        ("strides", f"{v.strides} bytes"),
+        ("strides", "none: several share a byte" if v.strides is None else f"{v.strides} bytes"),
         ("device", v.device),
         ("address", f"{v.ptr:#x}, {'aligned' if v.aligned else 'unaligned'}"),
         ("writable", "no" if v.readonly else "yes"),

@@ -3,11 +3,11 @@ from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uintptr_t
 
 from lend._core.record cimport (
-    DEVICE_CPU, LAYOUT_OK, LAYOUT_TOO_WIDE, MAX_DIMS, READONLY, UNBOUNDED, Record, check_layout, element_count,
+    DEVICE_CPU, LAYOUT_OK, LAYOUT_TOO_WIDE, MAX_DIMS, READONLY, UNBOUNDED, Record, byte_count, check_layout,
     has_addresses, row_major, set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport code_has_objects, code_itemsize
-from lend.dtypes.dtype cimport code_of
+from lend.dtypes.code cimport code_has_objects, code_itemsize, code_shared_bits
+from lend.dtypes.dtype cimport code_of, dtype_from_code
 
 
 cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner, strides, device,
@@ -44,6 +44,9 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         strides = tuple(strides)
     if len(shape) > MAX_DIMS:
         raise refusals.bad_pointer(owner, "shape", shape, f"at most {MAX_DIMS} dimensions")
+    if strides is not None and code_shared_bits(record.dtype):
+        raise refusals.bad_pointer(
+            owner, "strides", strides, f"None: several {dtype_from_code(record.dtype)} share a byte, row-major")
     if strides is not None and len(strides) != len(shape):
         raise refusals.bad_pointer(owner, "strides", strides, f"{len(shape)} of them")
     if not set_ndim(record, len(shape)):
@@ -65,7 +68,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
         raise refusals.bad_pointer(owner, "strides", strides, f"steps within reach, with shape {shape} (bounds)")
     if layout != LAYOUT_OK:
         raise refusals.bad_pointer(owner, "shape", shape, "extents that are not negative and fit the address space")
-    if element_count(record) and record.itemsize:
+    if byte_count(record):
         span_of(record, &low, &high)
         address = <uintptr_t> record.data
         if address == 0 or (low < 0 and address < <uintptr_t> -low) or address + <uintptr_t> high < address:

@@ -3,14 +3,16 @@
 from operator import index
 
 from lend.errors import UnsupportedLayout
+from lend.views import packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from lend.views.view import View
 
-    Layout = tuple[tuple[int, ...], tuple[int, ...]]
+    Layout = tuple[tuple[int, ...], tuple[int, ...] | None]
 
 LARGEST = 2**63 - 1
 
@@ -22,6 +24,8 @@ def plan(view: "View", shape: "Sequence[int]") -> "Layout":
     shared when its old dimensions run on from each other.
     """
     new = _completed(view, shape)
+    if view.strides is None:
+        return new, None  # they share bytes, and stay in their order
     if view.size == 0:
         return new, _row_major(new, view.itemsize)
     old = [(extent, stride) for extent, stride in zip(view.shape, view.strides, strict=True) if extent != 1]
@@ -58,6 +62,7 @@ def plan(view: "View", shape: "Sequence[int]") -> "Layout":
 
 def reinterpreted(view: "View", itemsize: int) -> "Layout":
     """Extents and strides under another item size: the last dimension changes, as `numpy.ndarray.view` has it."""
+    assert view.strides is not None, "views/packed.py has these"
     if itemsize == view.itemsize:
         return view.shape, view.strides
     if view.ndim == 0 or itemsize == 0 or view.itemsize == 0:
@@ -84,6 +89,21 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
             else f"a dtype whose items are smaller, or more memory: no part of it fills an item of {itemsize} bytes",
         )
     return (*outer, last * view.itemsize // itemsize), (*view.strides[:-1], itemsize)
+
+
+def place(view: "View", indices: "Sequence[Any]") -> "tuple[tuple[int, ...], int]":
+    """An index of one element, as plain integers from 0 on, and its number in row-major order."""
+    if len(indices) != view.ndim:
+        raise IndexError(f"item() takes an index for each of {view.ndim} dimensions, not {len(indices)}")
+    found = []
+    number = 0
+    for dim, (entry, extent) in enumerate(zip(indices, view.shape, strict=True)):
+        at = index(entry)
+        if not -extent <= at < extent:
+            raise IndexError(f"index {at} is out of bounds for dimension {dim} of extent {extent}")
+        found.append(at % extent)
+        number = number * extent + found[-1]
+    return tuple(found), number
 
 
 def _dividing(extent: int, old: int, new: int) -> int:
@@ -133,5 +153,7 @@ def _came(view: "View") -> str:
 
 def elements(view: "View") -> "Iterator[View]":
     """The parts along the first dimension, one at a time; what a release ends is said at the next."""
+    if view.strides is None:
+        packed.rows(view)
     for i in range(len(view)):
         yield view[i]

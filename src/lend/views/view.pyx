@@ -17,7 +17,7 @@ from lend._core.shortcuts cimport shorten_method
 from lend._core.unwinding cimport unmake_in_turn
 from lend._core.record cimport (
     ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
-    element_count, is_aligned, shape_of, strides_of,
+    element_count, is_aligned, is_packed, shape_of, strides_of,
 )
 from lend.dtypes.code cimport code_has_objects
 from lend.protocols cimport buffer, dlpack
@@ -115,7 +115,8 @@ cdef class View(Lent):
     ptr : int
         Address of element 0.
     shape, strides : tuple of int
-        Extents, and steps in bytes (signed).
+        Extents, and steps in bytes (signed). Where several elements share a byte strides is None: they lie row-major,
+        and what is sliced of them begins a byte.
     ndim, size, itemsize, nbytes : int
         Dimensions, elements, bytes of one element, bytes of all elements.
     dtype : DType
@@ -196,8 +197,10 @@ cdef class View(Lent):
 
     @property
     def strides(self):
-        """Steps from one element to the next, in bytes."""
+        """Steps from one element to the next, in bytes; None where several share a byte (int4_packed)."""
         alive(&self.record, self)
+        if is_packed(&self.record):
+            return None
         return sizes(strides_of(&self.record), self.record.ndim)
 
     @property
@@ -214,7 +217,7 @@ cdef class View(Lent):
 
     @property
     def itemsize(self):
-        """Bytes of one element."""
+        """Bytes of one element; 0 where several share a byte."""
         alive(&self.record, self)
         return self.record.itemsize
 
@@ -338,9 +341,9 @@ cdef class View(Lent):
 
     # -- values --
 
-    def item(self):
-        """The value of the only element, as a Python object."""
-        return derived().item(self)
+    def item(self, *index):
+        """The value of the only element, or of the one at an index for each dimension, as a Python object."""
+        return derived().item(self, index)
 
     def tolist(self):
         """The values as (nested lists of) Python objects; datetime64 and timedelta64 as the int in their unit."""

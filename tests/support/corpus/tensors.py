@@ -43,8 +43,8 @@ def dtype(code, bits, lanes):
 
 
 def packed(code, bits, name):
-    says = (f"packs its {name} several to a byte",)
-    return Wrong(f"packed {name}", {"dtype": (code, bits, 1)}, UnsupportedType, says, False)
+    facts = {"dtype": lend.DType(f"{name}_packed"), "itemsize": 0, "strides": None, "nbytes": (6 * bits + 7) // 8}
+    return Odd(f"packed {name}", {"dtype": (code, bits, 1)}, facts, True)
 
 
 def device(kind, number):
@@ -67,7 +67,6 @@ WRONG = [
     dtype(99, 32, 1), dtype(255, 32, 1), dtype(18, 8, 1), dtype(0, 7, 1), dtype(0, 0, 1), dtype(0, 24, 1),
     dtype(0, 255, 1), dtype(1, 1, 1), dtype(6, 1, 1), dtype(6, 16, 1), dtype(2, 8, 1), dtype(2, 128, 1),
     dtype(4, 32, 1), dtype(5, 16, 1), dtype(2, 32, 0), dtype(0, 0, 0), dtype(10, 4, 1), dtype(17, 8, 1),
-    packed(17, 4, "float4_e2m1fn"), packed(16, 6, "float6_e3m2fn"), packed(0, 4, "int4"), packed(1, 2, "uint2"),
     dtype(3, 8, 1),
     device(0, 0), device(-1, 0), device(2**31 - 1, 0), device(256, 0), device(2, -1), device(-(2**31), -(2**31)),
 ]  # fmt: skip
@@ -83,6 +82,10 @@ ODD = [
     Odd("one element, a wild stride", {"shape": (1, 3), "strides": (LEAST, 1)}, {"c_contiguous": True, "size": 3}),
     Odd("the same element everywhere", {"shape": (2, 3), "strides": (0, 0)}, {"readonly": True, "strides": (0, 0)}),
     Odd("as a byte_offset has it", {"byte_offset": 8}, {}),
+    packed(17, 4, "float4_e2m1fn"),
+    packed(16, 6, "float6_e3m2fn"),
+    packed(0, 4, "int4"),
+    packed(1, 2, "uint2"),
     Odd("many lanes", {"dtype": (1, 8, 65535)}, {"itemsize": 65535}),
     Odd("64 dimensions", {"shape": (1,) * 64, "strides": (1,) * 64}, {"ndim": 64, "size": 1}),
 ]
