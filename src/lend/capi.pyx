@@ -24,7 +24,7 @@ from lend._core.record cimport (
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
-from lend.dtypes.code cimport Code, code_itemsize, code_word
+from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits, code_word
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_told, view_wanted
 from lend.views.view cimport View, owner_of, view_of
@@ -379,7 +379,7 @@ cdef inline void tell(lend_view* view, const Record* record, int64_t* dims, int 
     view.far_dims = NULL
     view.data = record.data
     view.byte_offset = 0
-    view.nbytes = <uint64_t> count * record.itemsize
+    view.nbytes = <uint64_t> count * record.itemsize if record.itemsize else <uint64_t> byte_count(record)
     view.device_type = record.device_type
     view.device_id = record.device_id
     code_to_c(record.dtype, &view.dtype)
@@ -534,13 +534,20 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
         row_major(record)
     elif said.flags & LEND_F_CONTIGUOUS:
         column_major(record)
-    elif strides_forgotten(record):
+    elif code_shared_bits(record.dtype):
+        if not strides_forgotten(record, True):
+            clear_dims(record)
+            raise wrong("strides", "set", "0: elements that share bytes lie row-major")
+    elif strides_forgotten(record, False):
         clear_dims(record)
         raise wrong("strides", 0, "the steps in bytes, dims[LEND_INLINE_DIMS + i]")
     if check_layout(record) != LAYOUT_OK:
         extents = tuple([shape[i] for i in range(said.ndim)])
         clear_dims(record)
         raise wrong("dims", extents, "extents that are not negative, and with their strides fit the address space")
+    if said.flags & LEND_F_CONTIGUOUS and not record.flags & F_CONTIGUOUS:
+        clear_dims(record)
+        raise wrong("flags", said.flags, "LEND_C_CONTIGUOUS: elements that share bytes lie row-major")
     span_of(record, &low, &high)
     address = <size_t> record.data
     if high > low and (address == 0 or address < <size_t> said.data or (low < 0 and address < <size_t> -low)
@@ -551,9 +558,8 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     return 0
 
 
-cdef bint strides_forgotten(const Record* record) noexcept nogil:
-    """Whether there is something to step over, and no stride but 0."""
-    cdef bint found = False
+cdef bint strides_forgotten(const Record* record, bint found) noexcept nogil:
+    """Whether there is something to step over (found: in any case), and no stride but 0."""
     cdef int i
     for i in range(record.ndim):
         if shape_of(record)[i] > 1:

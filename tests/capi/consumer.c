@@ -32,7 +32,8 @@ static int read_request(PyObject *args, PyObject **object, lend_request *r) {
     if (code != LEND_ANY_TYPE) {
         r->dtype = lend_native(code, bits);
         r->dtype.order = (uint8_t)order;
-        if (bits < 8) r->dtype.itemsize = bits > 0; /* one to a byte */
+        if (bits < 0) r->dtype = lend_native(code, -bits); /* several to a byte */
+        else if (bits < 8) r->dtype.itemsize = bits > 0;   /* one to a byte */
     }
     r->ndim = ndim;
     r->align = align;
@@ -156,6 +157,10 @@ static PyObject *wrapped(PyObject *module, PyObject *args) {
         case 'F': said.flags = LEND_F_CONTIGUOUS; break;
         case 'z': said.flags = 0; break; /* no strides either */
         case 'r': said.flags = 0; said.dims[LEND_INLINE_DIMS + 1] = 2; break; /* the first row thrice */
+        case 'p': said.dtype = lend_native(LEND_UINT, 4); break; /* several to a byte */
+        case 'P': said.dtype = lend_native(LEND_UINT, 4); said.flags = LEND_F_CONTIGUOUS; break;
+        case '0': said.dtype = lend_native(LEND_UINT, 4); said.flags = 0; break; /* without a flag */
+        case '4': said.dtype = lend_native(LEND_UINT, 4); said.flags = 0; said.dims[LEND_INLINE_DIMS + 1] = 1; break;
         case 'N': return lend_wrap(&said, Py_None, NULL, NULL);
         }
     }

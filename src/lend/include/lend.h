@@ -82,7 +82,8 @@ typedef struct lend_dtype {
     uint16_t bits;       /* of one lane; 0 for what is measured in itemsize alone */
     uint16_t lanes;      /* values in one element, mostly 1 */
     uint32_t itemsize;   /* bytes of one element, lanes included. Below 8 bits: of as many bytes as lanes each value
-                            stands alone in a byte, of fewer they are packed, the first one lowest */
+                            stands alone in a byte, of fewer they are packed, the first one lowest; 0 where elements
+                            share a byte */
     uint32_t multiplier; /* of the unit; else 1 */
 } lend_dtype;
 
@@ -156,7 +157,8 @@ static inline const int64_t *lend_shape(const lend_view *view) {
     return view->ndim <= LEND_INLINE_DIMS ? view->dims : view->far_dims;
 }
 
-/* ndim steps in bytes, any sign. */
+/* ndim steps in bytes, any sign; all 0 where several elements share a byte (dtype.itemsize 0, dtype.bits below 8): those
+ * lie row-major, the first in the lowest bits. */
 static inline const int64_t *lend_strides(const lend_view *view) {
     return view->ndim <= LEND_INLINE_DIMS ? view->dims + LEND_INLINE_DIMS : view->far_dims + view->ndim;
 }
@@ -303,8 +305,8 @@ static inline void lend_release(lend_view *view) {
 
 /* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what: set
  * data, dtype (no record, no object), device_type, device_id, ndim and dims, of which LEND_C_CONTIGUOUS or
- * LEND_F_CONTIGUOUS fills in the strides (a stride of 0 repeats one
- * element; without any other they were forgotten, and are refused); LEND_READONLY if it may not be written to.
+ * LEND_F_CONTIGUOUS fills in the strides (a stride of 0 repeats one element; without any other they were forgotten, and
+ * are refused; of elements that share bytes all are 0); LEND_READONLY if it may not be written to.
  * It is copied. The memory must stay until `release(context)` was called, once, on any thread, with the GIL; or, with
  * `release` NULL, as long as `owner` lives.
  * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */
