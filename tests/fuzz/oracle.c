@@ -68,10 +68,29 @@ int returned(PyObject *result, unsigned allowed) {
 
 /* -- layouts --------------------------------------------------------------------------------------------------------------- */
 
+/* The bits of an element of which several share a byte; 0 for what has whole bytes. */
+static int shared_bits(const lend_view *view) {
+    return view->dtype.itemsize == 0 && view->dtype.bits < 8 ? view->dtype.bits * view->dtype.lanes : 0;
+}
+
+/* The bytes that such elements fill. */
+static wide packed_bytes(const lend_view *view) {
+    const int64_t *shape = lend_shape(view);
+    wide bits = shared_bits(view);
+    int i;
+    for (i = 0; i < view->ndim; i++) bits *= shape[i];
+    return (bits + 7) / 8;
+}
+
 /* The bytes that the elements touch, from element 0 on; 0 if there are none. */
 static int span_of(const lend_view *view, wide *low, wide *high) {
     const int64_t *shape = lend_shape(view), *strides = lend_strides(view);
     int i;
+    if (shared_bits(view) != 0) {
+        *low = 0;
+        *high = packed_bytes(view);
+        return *high != 0;
+    }
     *low = 0;
     *high = view->dtype.itemsize;
     for (i = 0; i < view->ndim; i++) {
@@ -90,9 +109,12 @@ static int span_of(const lend_view *view, wide *low, wide *high) {
 static int contiguous(const lend_view *view, int fortran) {
     const int64_t *shape = lend_shape(view), *strides = lend_strides(view);
     wide step = view->dtype.itemsize;
-    int i;
-    for (i = 0; i < view->ndim; i++)
+    int i, wider = 0;
+    for (i = 0; i < view->ndim; i++) {
         if (shape[i] == 0) return 1;
+        wider += shape[i] > 1;
+    }
+    if (shared_bits(view) != 0) return !fortran || wider <= 1;
     for (i = 0; i < view->ndim; i++) {
         const int k = fortran ? i : view->ndim - 1 - i;
         if (shape[k] > 1 && strides[k] != step) return 0;
@@ -156,10 +178,12 @@ void check_view(const lend_view *view, const facts *told) {
         count *= shape[i];
         if (count > INT64_MAX) fault("a View whose elements cannot be counted");
         if (shape[i] > 1 && strides[i] == 0) overlap = 1;
+        if (shared_bits(view) != 0 && strides[i] != 0) fault("a stride of elements that share bytes");
     }
     if (empty) count = 0;
     if (count * view->dtype.itemsize > INT64_MAX) fault("a View whose bytes cannot be counted");
-    if ((wide)view->nbytes != count * view->dtype.itemsize) fault("nbytes is not elements times itemsize");
+    if ((wide)view->nbytes != (shared_bits(view) != 0 ? packed_bytes(view) : count * view->dtype.itemsize))
+        fault("nbytes is not elements times itemsize");
     if (view->dtype.bits % 8 == 0 && view->dtype.bits != 0 && view->dtype.itemsize != view->dtype.bits / 8 * (uint32_t)view->dtype.lanes)
         fault("itemsize %u of %u lanes of %u bits", view->dtype.itemsize, view->dtype.lanes, view->dtype.bits);
     if (view->device_type < 1 || view->device_type > 255) fault("device type %d", view->device_type);
@@ -221,7 +245,7 @@ void check_object(PyObject *object, const facts *told) {
     if (!(view.flags & LEND_OPAQUE_HANDLE) && number_of(object, "ptr") != (int64_t)(intptr_t)lend_data(&view))
         fault("ptr and lend_borrow differ");
     check_sizes(object, "shape", lend_shape(&view), view.ndim);
-    check_sizes(object, "strides", lend_strides(&view), view.ndim);
+    if (shared_bits(&view) == 0) check_sizes(object, "strides", lend_strides(&view), view.ndim);
     lend_release(&view);
 }
 
@@ -261,7 +285,13 @@ static const char *gathered(const lend_view *view, int fortran, int depth, const
 void check_bytes(const lend_view *view, PyObject *bytes, int fortran) {
     if (!PyBytes_CheckExact(bytes) || (uint64_t)PyBytes_GET_SIZE(bytes) != view->nbytes)
         fault("tobytes gave another number of bytes");
-    if (view->nbytes != 0) gathered(view, fortran, 0, lend_data(view), PyBytes_AS_STRING(bytes));
+    if (view->nbytes != 0 && shared_bits(view) != 0) {
+        const int rest = (int)(lend_size(view) * shared_bits(view) % 8), last = (int)view->nbytes - 1;
+        const unsigned char *from = (const unsigned char *)lend_data(view);
+        const unsigned char *to = (const unsigned char *)PyBytes_AS_STRING(bytes);
+        if (memcmp(from, to, last) != 0 || to[last] != (rest ? from[last] & ((1 << rest) - 1) : from[last]))
+            fault("the bytes are not those of the memory");
+    } else if (view->nbytes != 0) gathered(view, fortran, 0, lend_data(view), PyBytes_AS_STRING(bytes));
 }
 
 /* A tensor that lend made. */
