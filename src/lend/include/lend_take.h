@@ -108,7 +108,8 @@ typedef struct lend_dtype {
     uint16_t bits;       /* of one lane; 0 for what is measured in itemsize alone */
     uint16_t lanes;      /* values in one element, mostly 1 */
     uint32_t itemsize;   /* bytes of one element, lanes included. Below 8 bits: of as many bytes as lanes each value
-                            stands alone in a byte, of fewer they are packed, the first one lowest */
+                            stands alone in a byte, of fewer they are packed, the first one lowest; 0 where elements
+                            share a byte */
     uint32_t multiplier; /* of the unit; else 1 */
 } lend_dtype;
 
