@@ -33,6 +33,8 @@ THREADS = ("tests/lifetime/test_threads.py", "tests/protocols/test_threads_stres
 NOT_UNDER_ASAN = (
     "lifetime/test_exit.py::test_the_interpreter_ends_quietly_with[tensors deleted by other threads meanwhile]",
     "c/test_take_lifetime.py::test_nothing_piles_up",
+    "capi/test_lend_h_edges.py::test_borrowing_many_dimensions_leaves_nothing_behind",
+    "lifetime/test_leaks.py::test_the_resident_size_is_flat",  # all that begin so
 )
 TSAN_LIBS = ("pytest", "pytest-timeout", "hypothesis", "cython>=3.2.8")
 

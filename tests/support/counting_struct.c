@@ -54,7 +54,7 @@ static PyObject *array_struct(PyObject *module, PyObject *args, PyObject *kwargs
     kept->memory = malloc(kept->bytes + 1);
     memcpy(kept->memory, from.buf, kept->bytes);
     PyBuffer_Release(&from);
-    for (Py_ssize_t i = count; i-- > 0; step *= kept->numbers[i]) {
+    for (Py_ssize_t i = count; i-- > 0; step = (Py_ssize_t)((size_t)step * (size_t)kept->numbers[i])) {
         kept->numbers[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
         kept->numbers[count + i] = strides == Py_None ? step : PyLong_AsSsize_t(PyTuple_GetItem(strides, i));
     }
