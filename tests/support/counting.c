@@ -79,7 +79,8 @@ static int counting_init(PyObject *op, PyObject *args, PyObject *kwargs)
     } else {
         self->strides = PyMem_Calloc((size_t)self->ndim + 1, sizeof(Py_ssize_t));
         Py_ssize_t step = itemsize;
-        for (Py_ssize_t i = self->ndim; i-- > 0; step = (Py_ssize_t)((size_t)step * (size_t)self->shape[i])) self->strides[i] = step;
+        for (Py_ssize_t i = self->ndim; i-- > 0; step = (Py_ssize_t)((size_t)step * (size_t)self->shape[i]))
+            self->strides[i] = step;
     }
     self->format = format == NULL ? PyBytes_FromString("B") : format == Py_None ? Py_NewRef(Py_None)
                                                                                : PyUnicode_AsUTF8String(format);
