@@ -550,7 +550,7 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
         raise wrong("flags", said.flags, "LEND_C_CONTIGUOUS: elements that share bytes lie row-major")
     span_of(record, &low, &high)
     address = <size_t> record.data
-    if high > low and (address == 0 or address < <size_t> said.data or (low < 0 and address < <size_t> -low)
+    if high > low and (address == 0 or address < <size_t> said.data or (low < 0 and address <= <size_t> -low)
                        or address + <size_t> high < address):
         clear_dims(record)
         raise wrong("data", address, "an address with room for shape and strides")

@@ -260,7 +260,10 @@ static void export_buffer(story *s, input *in) {
         if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !PyBuffer_IsContiguous(&out, 'C')) fault("an export with gaps");
         if ((flags & PyBUF_FORMAT) && out.format == NULL) fault("an export without the format that was asked for");
         if (!(flags & PyBUF_FORMAT) && out.format != NULL) fault("an export with a format that nobody asked for");
-        if ((flags & PyBUF_ND) && (out.ndim != view.ndim || (view.ndim && out.shape == NULL))) fault("ndim of an export");
+        /* values that share bytes are told as the bytes alone */
+        const int packed = view.dtype.bits != 0 && view.dtype.bits < 8 && view.dtype.itemsize == 0;
+        const int ndim = packed ? 1 : view.ndim;
+        if ((flags & PyBUF_ND) && (out.ndim != ndim || (ndim && out.shape == NULL))) fault("ndim of an export");
         if (out.suboffsets != NULL) fault("suboffsets of an export");
         lend_release(&view);
     }

@@ -86,6 +86,26 @@ def test_a_malformed_buffer_inside_an_interface_does_not_end_the_process():
     assert out == "refused []\n" * 2 * len(INSIDE)
 
 
+BACKWARDS = {
+    "buffer": lambda: CountingBuffer(24, format="d", itemsize=8, shape=(3,), lie={"buf": 16, "strides": (-8,)}),
+    "array interface": lambda: type("Shows", (), {"__array_interface__": {
+        "shape": (3,), "typestr": "<f8", "strides": (-8,), "data": (16, True), "version": 3}})(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BACKWARDS)
+@pytest.mark.parametrize("take", [lend.view, lend.buffer])
+def test_elements_that_run_backwards_down_to_no_address_are_refused(name, take):
+    with pytest.raises(MalformedDescriptor):
+        take(BACKWARDS[name]())
+
+
+def test_a_pointer_from_which_elements_run_backwards_to_no_address_is_refused():
+    with pytest.raises(MalformedDescriptor):
+        lend.View.from_pointer(16, (3,), "float64", strides=(-8,), owner=BLOCK)
+    assert lend.View.from_pointer(17, (3,), "float64", strides=(-8,), owner=BLOCK).ptr == 17
+
+
 LEAST, MOST = -(2**63), 2**63 - 1
 
 

@@ -925,7 +925,7 @@ static inline int lend_take_place(lend_take_job *job, const char *field, uint64_
     if (job->low == job->high) return LEND_TAKE_OPEN;
     if (address == 0)
         return lend_take_refuse(job, field, LEND_TAKE_FAULT, "%s is NULL (0), and its shape is not empty", field);
-    if (address > UINTPTR_MAX || address < (uint64_t)-job->low || UINTPTR_MAX - address < (uint64_t)job->high)
+    if (address > UINTPTR_MAX || address <= (uint64_t)-job->low || UINTPTR_MAX - address < (uint64_t)job->high)
         return lend_take_refuse(job, field, LEND_TAKE_FAULT,
                                 "%s leads to %llu, which has no room for its bytes %lld to %lld (bounds)", field,
                                 (unsigned long long)address, (long long)job->low, (long long)job->high);

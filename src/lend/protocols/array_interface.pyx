@@ -378,7 +378,7 @@ cdef int set_address(object obj, Protocol protocol, str field, Record* record, u
         return 0
     if address == 0:
         return refuse("bad_interface", obj, protocol, (field, 0, "an address, as the shape is not empty"))
-    if (low < 0 and address < <uintptr_t> -low) or address + <uintptr_t> high < address:
+    if (low < 0 and address <= <uintptr_t> -low) or address + <uintptr_t> high < address:
         return refuse("bad_interface", obj, protocol,
                       (field, address, f"an address with room for bytes {low} to {high} around it (bounds)"))
     record.data = <char*> address

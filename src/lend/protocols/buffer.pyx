@@ -334,7 +334,7 @@ cdef bint leaves_addresses(const Record* record) noexcept nogil:
     cdef size_t address = <size_t> record.data
     cdef Py_ssize_t low, high
     span_of(record, &low, &high)
-    return (low < 0 and address < <size_t> -low) or address + <size_t> high < address
+    return (low < 0 and address <= <size_t> -low) or address + <size_t> high < address
 
 
 cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:

@@ -101,7 +101,7 @@ cdef inline int read_tensor(const DLTensor* tensor, Record* record, uint64_t fla
         record.data = <char*> (<uintptr_t> tensor.data + <uintptr_t> tensor.byte_offset)
         # the lowest and the highest byte must be addresses
         if (<uintptr_t> tensor.data > <uintptr_t> record.data
-                or (low < 0 and <uintptr_t> record.data < <uintptr_t> -low)
+                or (low < 0 and <uintptr_t> record.data <= <uintptr_t> -low)
                 or <uintptr_t> record.data + <uintptr_t> high < <uintptr_t> record.data):
             clear_dims(record)
             return FIELD_BYTE_OFFSET

@@ -71,6 +71,6 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     if byte_count(record):
         span_of(record, &low, &high)
         address = <uintptr_t> record.data
-        if address == 0 or (low < 0 and address < <uintptr_t> -low) or address + <uintptr_t> high < address:
+        if address == 0 or (low < 0 and address <= <uintptr_t> -low) or address + <uintptr_t> high < address:
             raise refusals.bad_pointer(owner, "ptr", ptr, "an address with room for shape and strides")
     return 0
