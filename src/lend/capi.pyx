@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
 from lend._core.c_view cimport LEND_ALIGNED, lend_view
-from lend._core.checked cimport holds_gil, interpreter_gone, mul_overflows, raise_pending
+from lend._core.checked cimport holds_gil, interpreter_gone, raise_pending
 from lend._core.owners cimport (
     PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, CallbackOwner, DeviceOwner, DLPackOwner, PeekFunction, Protocol,
     remember_span,
@@ -19,8 +19,8 @@ from lend._core.owners cimport (
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
-    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, has_addresses, is_aligned,
-    item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
+    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, column_major, has_addresses,
+    is_aligned, item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
@@ -567,16 +567,6 @@ cdef bint strides_forgotten(const Record* record, bint found) noexcept nogil:
                 return False
             found = True
     return found
-
-
-cdef void column_major(Record* record) noexcept nogil:
-    """Fill the strides of an F-contiguous array; overflow is check_layout's to find."""
-    cdef Py_ssize_t step = record.itemsize
-    cdef int i
-    for i in range(record.ndim):
-        strides_of(record)[i] = step
-        if shape_of(record)[i] > 1 and mul_overflows(step, shape_of(record)[i], &step):
-            step = 0
 
 
 cdef object wrong(str field, got, str expected):

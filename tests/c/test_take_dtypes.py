@@ -214,15 +214,14 @@ SMALL = {
 @pytest.mark.parametrize("flags", [0, PADDED])
 @pytest.mark.parametrize("kind", [CountingDLPack, CountingExchange])
 @pytest.mark.parametrize("name", SMALL)
-def test_values_of_less_than_a_byte_are_taken_where_lend_takes_them(taker, kind, name, flags, lanes):
+def test_values_of_less_than_a_byte_are_taken_where_they_fill_bytes(taker, kind, name, flags, lanes):
     code, bits = SMALL[name]
     producer = kind(bytes(range(64)), (2, 3), strides=(3, 1), dtype=(code, bits, lanes), flags=flags)
     if not flags and bits * lanes % 8:
         told = "" if lanes == 1 else f"{lanes} lanes of "
         with pytest.raises(BufferError, match=f"(?s)of {told}{name}, packed .DLPack code {code}.*share a byte.*try  "):
             taker(producer)
-        with pytest.raises(BufferError):
-            lend.view(producer)
+        assert lend.view(producer).itemsize == 0  # lend itself shows them
         return
     taken, view = taker(producer), lend.view(producer)
     itemsize = lanes if flags else bits * lanes // 8

@@ -151,6 +151,16 @@ cdef inline bint has_addresses(int device_type) noexcept nogil:
     return device_type in (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
 
 
+cdef inline void column_major(Record* record) noexcept nogil:
+    """Fill the strides of an F-contiguous array; overflow is check_layout's to find."""
+    cdef Py_ssize_t step = record.itemsize
+    cdef int i
+    for i in range(record.ndim):
+        strides_of(record)[i] = step
+        if shape_of(record)[i] > 1 and mul_overflows(step, shape_of(record)[i], &step):
+            step = 0
+
+
 cdef inline void row_major(Record* record) noexcept nogil:
     """Fill the strides of a C-contiguous array; overflow is check_layout's to find."""
     cdef Py_ssize_t* shape = shape_of(record)

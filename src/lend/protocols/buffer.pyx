@@ -6,18 +6,8 @@ record of the exporting object (which is immutable while an export is open), and
 refused. The export slots themselves live with the types, in views/.
 """
 from cpython.buffer cimport (
-    PyBUF_ANY_CONTIGUOUS,
-    PyBUF_C_CONTIGUOUS,
-    PyBUF_F_CONTIGUOUS,
-    PyBUF_FORMAT,
-    PyBUF_FULL,
-    PyBUF_FULL_RO,
-    PyBUF_ND,
-    PyBUF_STRIDES,
-    PyBUF_WRITABLE,
-    PyBuffer_Release,
-    PyBuffer_ToContiguous,
-    PyObject_CheckBuffer,
+    PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_FULL, PyBUF_FULL_RO, PyBUF_ND,
+    PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyBuffer_ToContiguous, PyObject_CheckBuffer,
 )
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport PyObject
@@ -27,46 +17,13 @@ from libc.string cimport memcpy
 from lend._core.c_view cimport lend_view, put_plain, record_plain
 from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
 from lend._core.owners cimport (
-    PEEKED_NOTHING,
-    PEEKED_RECORD,
-    PEEKED_VIEW,
-    BufferOwner,
-    MemoryOwner,
-    Protocol,
-    allocate,
-    exporter_of,
-    hold_beside,
-    move_lease,
-    new_buffer_owner,
-    release_lease,
-    remember_span,
-    settle_lease,
-    taken_by,
+    PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, BufferOwner, MemoryOwner, Protocol, allocate, exporter_of,
+    hold_beside, move_lease, new_buffer_owner, release_lease, remember_span, settle_lease, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS,
-    DEVICE_CPU,
-    EXCLUSIVE,
-    F_CONTIGUOUS,
-    INLINE_LEASE,
-    LAYOUT_OK,
-    LAYOUT_TOO_WIDE,
-    MAX_DIMS,
-    READONLY,
-    WANT_ANY,
-    WANT_BYTES,
-    WANT_WRITABLE,
-    Record,
-    byte_count,
-    check_layout,
-    clear_dims,
-    is_packed,
-    on_host,
-    row_major,
-    set_ndim,
-    shape_of,
-    span_of,
-    strides_of,
+    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, INLINE_LEASE, LAYOUT_OK, LAYOUT_TOO_WIDE, MAX_DIMS, READONLY,
+    WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_packed, on_host,
+    row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
