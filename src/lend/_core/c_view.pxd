@@ -50,10 +50,10 @@ cdef inline bint put_plain(lend_view* view, void* data, const lend_dtype* dtype,
     for i in range(ndim - 1, -1, -1):
         extent = shape[i]
         # from 1 to what any Py_ssize_t holds
-        if <uint64_t> (extent - 1) >= 0x7FFFFFFF or strides[i] != step:
+        if <uint64_t> extent - 1 >= 0x7FFFFFFF or strides[i] != step:
             return False
         view.dims[i] = extent
-        view.dims[INLINE_DIMS + i] = step * unit
+        view.dims[INLINE_DIMS + i] = <Py_ssize_t> (<size_t> step * <size_t> unit)   # overflow is found below
         if extent > largest:
             largest = extent
         if mul_overflows(step, extent, &step):
