@@ -17,7 +17,7 @@ from lend._core.record cimport (
 )
 from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
-from lend.dtypes.code cimport code_has_objects
+from lend.dtypes.code cimport code_has_objects, code_hides_objects
 from lend.protocols.buffer cimport take_gathered
 from lend.views.view cimport View, blank, bytes_of, hold, owner_of, track
 
@@ -228,7 +228,7 @@ def buffer(obj, *, copy=None, writable=None):
         made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
         made.record.flags |= READONLY
-    if writable and has_gaps(&made.record):
+    if writable and (has_gaps(&made.record) or code_hides_objects(made.record.dtype)):
         from lend.requirements import gaps_not_writable
         raise gaps_not_writable(made)
     return bytes_of(owner_of(made), &made.record)

@@ -115,7 +115,10 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
 def gaps_not_writable(view: "View") -> LendError:
     return ReadOnlyMemory.build(
         f"the bytes between the elements of shape {view.shape} with strides {view.strides} were not lent, so that the "
-        "bytes from the first to the last are read-only; writable ones were asked for",
+        "bytes from the first to the last are read-only; writable ones were asked for"
+        if view.dtype.kind != "record"
+        else f"the bytes of {view.dtype!s:.200} that are of no field were not lent, so that its bytes are read-only; "
+        "writable ones were asked for",
         came=describe.came(view),
         remedy="lend.view(x), which has the elements alone; or copy=True",
     )

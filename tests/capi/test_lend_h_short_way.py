@@ -1,5 +1,6 @@
 """lend.h tells plain memory without a record in between: it says what `lend.view` says, and refuses what it refuses."""
 
+import pathlib
 import struct
 
 import pytest
@@ -7,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lend
-from lend.errors import LendError
+from lend.errors import LendError, MalformedDescriptor
+from support.c_modules import compile_module
 from support.counting import CountingBuffer
+
+HERE = pathlib.Path(__file__).parent
 
 READONLY, C, F, ALIGNED = 1, 2, 4, 8
 WILD = st.sampled_from([-(2**63), -(2**62), -1, 0, 1, 2, 3, 8, 24, 2**31 - 1, 2**31, 2**32, 2**61, 2**62, 2**63 - 1])
@@ -143,3 +147,23 @@ def test_a_tensor_is_told_as_by_view(consumer, way, made):
     if tensor.numel() == 0:
         said["address"] = expected["address"]
     assert said == expected
+
+
+@pytest.fixture(scope="module")
+def passing(tmp_path_factory):
+    return compile_module(HERE / "passing.c", "passing", tmp_path_factory.mktemp("passing")).Passing
+
+
+@WAYS
+def test_a_buffer_that_is_of_another_object_is_held(consumer, passing, way):
+    thing = passing(False)
+    lend.view(thing)  # from here on its type is known
+    assert getattr(consumer, way)(thing)["held"]
+    assert consumer.bytes_of(thing) == bytes([7]) * (1 << 20)
+
+
+@WAYS
+def test_a_buffer_that_is_of_nobody_is_refused(consumer, passing, way):
+    lend.view(passing(False))  # from here on its type is known
+    with pytest.raises(MalformedDescriptor, match="does not say whose it is"):
+        getattr(consumer, way)(passing(True))

@@ -1,6 +1,10 @@
 """A Buffer spans from the lowest to the highest byte of what was lent; what lies between elements was not lent."""
 
 import array
+import ctypes
+import io
+import subprocess
+import sys
 
 import pytest
 
@@ -60,3 +64,48 @@ def test_writable_bytes_with_gaps_are_refused_by_name():
         "the bytes between the elements of shape (3,) with strides (8,) were not lent, so that the bytes from the "
         "first to the last are read-only; writable ones were asked for"
     )
+
+
+def left_out():
+    """Records of one field, beside which there was another one: of pointers to objects."""
+    np = pytest.importorskip("numpy")
+    records = np.zeros(2, [("x", "i4"), ("o", "O"), ("y", "i4")])
+    return records[["x"]], records[["x", "y"]], records[["y"]]
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_field_that_was_left_out_is_not_written_over_as_bytes(at):
+    records = left_out()[at]
+    assert lend.buffer(records).readonly
+    assert lend.view(records).reinterpret("uint8").readonly
+    with pytest.raises(ReadOnlyMemory, match="of no field were not lent"):
+        lend.buffer(records, writable=True)
+    with pytest.raises(TypeError, match="read-write bytes-like"):
+        io.BytesIO(bytes(64)).readinto(lend.view(records))
+
+
+def test_a_field_of_such_records_is_writable_as_it_was():
+    records = left_out()[1]
+    view = lend.view(records)
+    assert (view.readonly, view["x"].readonly, view["y"].readonly) == (False, False, False)
+
+
+def test_nothing_is_read_into_pointers_to_objects():
+    with pytest.raises(TypeError, match="read-write bytes-like"):
+        io.BytesIO(bytes(64)).readinto(lend.view((ctypes.py_object * 2)(1, 2)))
+
+
+def test_numpy_reads_bytes_into_pointers_to_objects():
+    """NumPy 2.4.6 ends the process: its buffer of objects is given to whoever asks for writable bytes."""
+    pytest.importorskip("numpy")
+    status = subprocess.run([sys.executable, "-c", (
+        "import io, numpy as np; a = np.array([[1]], dtype=object); io.BytesIO(b'\\xff' * 8).readinto(a); print(a)"
+    )], capture_output=True, check=False).returncode  # fmt: skip
+    assert status != 0, "NumPy is mended: tell so here"
+
+
+@pytest.mark.parametrize("fields", [
+    {"names": ["a", "b"], "formats": ["int8", "float64"], "aligned": True}, [("a", "int8"), ("b", "int32")],
+], ids=["padding", "packed"])  # fmt: skip
+def test_what_alignment_leaves_has_no_room_for_a_pointer_and_is_written_over(fields):
+    assert not lend.view(bytearray(80)).reinterpret(fields).buffer.readonly

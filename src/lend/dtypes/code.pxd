@@ -57,6 +57,7 @@ cdef enum:
     # order_unit of a record; bit 7 is this machine's order when no field is swapped
     RECORD_ALIGN = 7     # mask: log2 of the alignment that it promises
     RECORD_OBJECTS = 8   # some field is, or has, a pointer to a Python object
+    RECORD_HIDES = 16    # bytes that are of no field have room for such a pointer: a field that was left out, maybe
 
     # NumPy's units, in its order; generic is 0 so that other kinds have unit 0
     UNIT_GENERIC = 0
@@ -140,6 +141,12 @@ cdef inline bint code_is_swapped(Code code) noexcept nogil:
 cdef inline bint code_has_objects(Code code) noexcept nogil:
     """True when an element is, or has, a pointer to a Python object."""
     return code.kind == KIND_OBJECT or (code.kind == KIND_RECORD and code.order_unit & RECORD_OBJECTS)
+
+
+cdef inline bint code_hides_objects(Code code) noexcept nogil:
+    """True when pointers to Python objects may lie among the bytes of an element, in its fields or beside them."""
+    return code.kind == KIND_OBJECT or (
+        code.kind == KIND_RECORD and code.order_unit & (RECORD_OBJECTS | RECORD_HIDES))
 
 
 cdef inline bint code_has_lanes(Code code) noexcept nogil:

@@ -21,7 +21,8 @@ MOST_BYTES = (1 << 32) - 1
 MOST_DEPTH = 32  # of records within records: readers call themselves
 MOST_ENTRIES = 1 << 14  # of one description: a list may hold itself
 MOST_EMPTY = 1 << 16  # values of no bytes in a subarray: no memory bounds them
-_OBJECTS, _BIG, _ALIGN = 8, 0x80, 7  # bits of a code's order_unit
+_OBJECTS, _HIDES, _BIG, _ALIGN = 8, 16, 0x80, 7  # bits of a code's order_unit
+_POINTER = 8  # bytes: what is shorter holds no pointer
 
 # typing.NamedTuple would load typing
 Field = namedtuple("Field", ("dtype", "offset", "shape", "title"))  # noqa: PYI024
@@ -135,12 +136,26 @@ def make(fields: "Iterable[tuple[str, Any]]", itemsize: int, align: bool = False
             made.depth = max(made.depth, 1 + record_of(inner).depth)
         if inner.has_objects:
             unit |= _OBJECTS
+        if inner.kind == "record":
+            unit |= inner.order_unit & _HIDES
         swapped |= not inner.is_native
         power = max(power, (alignment(inner) - 1).bit_length())
     if made.depth > MOST_DEPTH:
         raise UnsupportedType.build(f"lend reads records within records to a depth of {MOST_DEPTH}, not deeper")
+    if _has_room(made):
+        unit |= _HIDES
     unit |= (_BIG if swapped != big else 0) | (power if align else 0)
     return record_dtype(_number(made, unit), itemsize, unit)
+
+
+def _has_room(made: Record) -> bool:
+    """Whether a pointer would fit between the fields, or behind them: more than alignment leaves."""
+    end = 0
+    for field in sorted(made.fields.values(), key=lambda field: field.offset):
+        if field.offset - end >= _POINTER:
+            return True
+        end = max(end, field.offset + bytes_of(field))
+    return made.itemsize - end >= _POINTER
 
 
 def _number(made: Record, unit: int) -> int:

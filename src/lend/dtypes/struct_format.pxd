@@ -232,3 +232,15 @@ cdef inline int write_format(Code code, char* buf) noexcept nogil:
     length = <int>strlen(text)
     memcpy(buf, text, length + 1)
     return length
+
+
+cdef inline bint format_holds_objects(const char* format) noexcept nogil:
+    """True when a struct format has object pointers in it: their bytes are nobody's to lend."""
+    cdef bint in_name = False
+    while format is not NULL and format[0]:
+        if format[0] == c":":
+            in_name = not in_name
+        elif not in_name and (format[0] == c"O" or format[0] == c"&"):
+            return True
+        format += 1
+    return False

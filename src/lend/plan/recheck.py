@@ -50,7 +50,10 @@ def apart(owner: "Any") -> bool:
         place = None if producer is None or not owner.nbytes else _place(producer)
     except LendError:
         return False
-    return place is not None and not _within(owner, place)
+    if place is None:
+        return False
+    here, room = place
+    return bool(owner.ptr + owner.nbytes <= here or here + room <= owner.ptr)
 
 
 def _place(producer: "Any") -> "tuple[int, int] | None":

@@ -12,7 +12,7 @@ from cpython.buffer cimport (
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport PyObject
 from libc.stdint cimport UINT32_MAX, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, strchr
 
 from lend._core.c_view cimport lend_view, put_plain, record_plain
 from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
@@ -28,10 +28,12 @@ from lend._core.record cimport (
 from lend._core.seldom cimport seldom
 from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
 from lend.dtypes.code cimport (
-    KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects, code_itemsize,
-    code_word, make_code,
+    KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects,
+    code_hides_objects, code_itemsize, code_word, make_code,
 )
-from lend.dtypes.struct_format cimport FORMATS, code_from_format, code_from_letter, format_from_code, write_format
+from lend.dtypes.struct_format cimport (
+    FORMATS, code_from_format, code_from_letter, format_from_code, format_holds_objects, write_format,
+)
 from lend.dtypes.typestr cimport code_from_typestr
 
 cdef extern from *:
@@ -47,10 +49,15 @@ cdef extern from *:
         if (lease->obj == exporter && Py_TYPE(exporter)->tp_as_buffer->bf_releasebuffer == NULL) Py_DECREF(exporter);
         else PyBuffer_Release(lease);
     }
+    /* whose buffer it is: of another object's nothing is known, and what is not said by NULL is not to be lent */
+    static inline int lend_is_exporter(const Py_buffer *lease, const PyObject *exporter) {
+        return lease->obj == exporter;
+    }
     """
     ctypedef int (*GetBuffer "getbufferproc")(PyObject* exporter, Py_buffer* lease, int flags) noexcept
     GetBuffer lasting_buffer "lend_lasting_buffer"(PyObject* exporter)
     void end_lasting_buffer "lend_end_lasting_buffer"(Py_buffer* lease, PyObject* exporter)
+    bint is_exporter "lend_is_exporter"(const Py_buffer* lease, PyObject* exporter)
 
 cdef extern from "Python.h":
     # without Cython's exception check: a refusal is put into words by one function, off the fast path
@@ -247,11 +254,15 @@ cdef inline const char* examine(const Py_buffer* lease, Record* record, int want
         record.itemsize = <unsigned int> code_itemsize(known[0])
     elif (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
             and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
-        if not want & WANT_BYTES or holds_objects(lease.format):
+        # what is asked for bytes alone needs no meaning, but for records: something may have been left out of them
+        if not want & WANT_BYTES or format_holds_objects(lease.format) or (
+                lease.format is not NULL and strchr(lease.format, c"T") is not NULL):
             return WRONG_FORMAT
         record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
     if want & WANT_BYTES and code_has_objects(record.dtype):
         return "objects"
+    if want & WANT_BYTES and want & WANT_WRITABLE and code_hides_objects(record.dtype):
+        return "left out"
     if lease.ndim and lease.shape is NULL:
         return "shape"
     if lease.suboffsets is not NULL:
@@ -305,7 +316,7 @@ cdef const char* examine_record(object obj, const Py_buffer* lease, Record* reco
         from lend.dtypes.foreign import of_exporter
         made = of_exporter(obj, None if lease.format is NULL else <bytes> lease.format, lease.itemsize)
         if made is None or len(made[1]) > MAX_DIMS:
-            return WRONG_FORMAT
+            return examine_unread(lease, record, want)
         for extent in made[1]:
             inner[dims] = extent
             dims += 1
@@ -314,12 +325,27 @@ cdef const char* examine_record(object obj, const Py_buffer* lease, Record* reco
         PyErr_SetObject(type(error), error)
         return INTERRUPTED
     except Exception:  # noqa: BLE001 - of the producer's dtype; the refusal of the format says it in words
-        return WRONG_FORMAT
+        return examine_unread(lease, record, want)
     except BaseException as error:  # noqa: BLE001 - set again for the caller
         PyErr_SetObject(type(error), error)
         return INTERRUPTED
     clear_dims(record)
     return examine_again(lease, record, want, &code, inner, dims)
+
+
+cdef const char* examine_unread(const Py_buffer* lease, Record* record, int want) noexcept:
+    """The same where nobody understands the format: if bytes are all that is asked for, those, to be read."""
+    cdef const char* wrong
+    cdef Code code
+    if not want & WANT_BYTES or format_holds_objects(lease.format):
+        return WRONG_FORMAT
+    if want & WANT_WRITABLE:
+        return "left out"
+    clear_dims(record)
+    code = make_code(KIND_OPAQUE, 0, <unsigned int> lease.itemsize)
+    wrong = examine_again(lease, record, want, &code, NULL, 0)
+    record.flags |= READONLY
+    return wrong
 
 
 cdef const char* examine_again(const Py_buffer* lease, Record* record, int want, const Code* known,
@@ -335,7 +361,12 @@ cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexce
     cdef GetBuffer get = lasting_buffer(obj)
     if get is NULL or get(obj, &lease, PyBUF_FULL_RO) < 0:
         return PEEKED_NOTHING
-    found = PEEKED_VIEW if put_letter(&lease, view) else peek_closer(<object> obj, &lease, record)
+    if not is_exporter(&lease, obj):
+        found = PEEKED_NOTHING     # what exports it goes with the lease, maybe
+    elif put_letter(&lease, view):
+        found = PEEKED_VIEW
+    else:
+        found = peek_closer(<object> obj, &lease, record)
     end_lasting_buffer(&lease, obj)
     return found
 
@@ -351,19 +382,6 @@ cdef int peek_closer(object obj, const Py_buffer* lease, Record* record) noexcep
         return PEEKED_RECORD
     clear_dims(record)
     return PEEKED_NOTHING
-
-
-cdef bint holds_objects(const char* format) noexcept nogil:
-    """True when a struct format has object pointers in it: their bytes are nobody's to lend."""
-    seldom()
-    cdef bint in_name = False
-    while format is not NULL and format[0]:
-        if format[0] == c":":
-            in_name = not in_name
-        elif not in_name and (format[0] == c"O" or format[0] == c"&"):
-            return True
-        format += 1
-    return False
 
 
 cdef MemoryOwner take_gathered(object obj, Record* record):
@@ -409,6 +427,10 @@ cdef int give(object exporter, Record* record, Py_buffer* out, int flags) except
         refuse("not_host", exporter)
     if flags & PyBUF_WRITABLE and record.flags & READONLY:
         refuse("request_refused", exporter, ("writable",))
+    if flags & (PyBUF_WRITABLE | PyBUF_FORMAT) == PyBUF_WRITABLE and code_hides_objects(record.dtype):
+        # readinto() writes over them, and the process ends (with NumPy 2.4's own arrays it does)
+        refuse("request_refused", exporter,
+               ("writable bytes without a format: there may be pointers to objects in them",))
     if flags & PyBUF_C_CONTIGUOUS == PyBUF_C_CONTIGUOUS and not record.flags & C_CONTIGUOUS:
         refuse("request_refused", exporter, ("C-contiguous",))
     if flags & PyBUF_F_CONTIGUOUS == PyBUF_F_CONTIGUOUS and not record.flags & F_CONTIGUOUS:
@@ -562,6 +584,8 @@ cdef int release_and_refuse(object obj, Record* record, Py_buffer* lease, bint o
         PyBuffer_Release(lease)
     if field == "memory":
         raise MemoryError
+    if field == "left out":
+        return refuse("left_out", obj)
     if field == "readonly":
         return refuse("read_only" if said_readonly else "overlapping", obj)
     return refuse("bad_buffer", obj, (field, format, itemsize, ndim, shape, length))

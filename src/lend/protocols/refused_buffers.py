@@ -1,11 +1,11 @@
 """The wording of what is wrong with a buffer; `refuse` of buffer.pyx finds every refusal of that protocol here."""
 
 __all__ = [
-    "bad_buffer", "dtype_not_sayable", "no_door", "not_host", "overlapping", "read_only", "request_refused",
+    "bad_buffer", "dtype_not_sayable", "left_out", "no_door", "not_host", "overlapping", "read_only", "request_refused",
     "rows_not_gathered",
 ]  # fmt: skip
 
-from lend.errors import LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType
+from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
 from lend.protocols.refusals import (
     DESCRIBE,
     dtype_not_sayable,
@@ -109,3 +109,13 @@ def _product(shape: "tuple[int, ...]") -> int:
     for extent in shape:
         total *= extent
     return total
+
+
+def left_out(obj: "Any", protocol: "Protocol") -> LendError:
+    return ReadOnlyMemory.build(
+        f"the bytes of this {name(obj)} that are of no field were not lent, so that its bytes are read-only; writable "
+        "ones were asked for",
+        came=name(obj),
+        tried=f"{protocol.name}",
+        remedy="lend.view(x), which has the fields alone; or copy=True",
+    )

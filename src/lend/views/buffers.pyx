@@ -7,7 +7,7 @@ from lend._core.record cimport (
     ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, check_layout, element_count,
     has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
-from lend.dtypes.code cimport KIND_UINT, make_code
+from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code
 from lend.protocols cimport array_interface, array_struct, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
@@ -277,7 +277,7 @@ cdef Buffer span_buffer(Owner owner, const Record* record):
     made.record.device_type = record.device_type
     made.record.device_id = record.device_id
     made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
-    if has_gaps(record):
+    if has_gaps(record) or code_hides_objects(record.dtype):
         # what lies there was not lent: other elements, other fields, pointers to objects perhaps
         made.record.flags |= READONLY
     set_ndim(&made.record, 1)

@@ -11,8 +11,8 @@ from lend._core.record cimport (
     shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_MINI, KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
-    code_word,
+    KIND_MINI, KIND_RECORD, Code, code_has_objects, code_hides_objects, code_is_swapped, code_itemsize,
+    code_shared_bits, code_swap_size, code_word,
 )
 from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
 from lend.protocols cimport array_interface, array_struct, cuda_array_interface, dlpack, sycl_usm
@@ -248,13 +248,17 @@ def reshaped(View view, tuple shape):
 def reinterpreted(View view, dtype):
     """Another dtype over the same bytes."""
     cdef Code code
+    cdef View made
     alive(&view.record, view)
     code_of(dtype, &code)
     no_pointers_made(view, code)
     if code_shared_bits(code) or is_packed(&view.record):
         return with_layout(view, 0, packing().reinterpreted(view, dtype_from_code(code)), None, code)
     extents, strides = reshaping.reinterpreted(view, code_itemsize(code))
-    return with_layout(view, 0, extents, strides, code)
+    made = with_layout(view, 0, extents, strides, code)
+    if code_hides_objects(view.record.dtype) and code_word(code) != code_word(view.record.dtype):
+        made.record.flags |= READONLY      # bytes of no field were not lent
+    return made
 
 
 def low(View view, dtype, bint check):
