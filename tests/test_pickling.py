@@ -123,6 +123,21 @@ def test_memory_with_gaps_is_copied_once_and_counted():
     assert (copies.count, copies.bytes) == (1, 64)
 
 
+@pytest.mark.parametrize("protocol", range(2, 6))
+@pytest.mark.parametrize("writable", [True, False])
+def test_records_leave_bytes_of_no_field_behind_and_stay_writable(protocol, writable):
+    fields = {"names": ["a", "b"], "formats": ["int16", "int32"], "offsets": [2, 14], "itemsize": 30}
+    block = bytearray(b"\xab" * 60)
+    block[2:4], block[44:48] = b"\1\0", b"\2\0\0\0"
+    view = lend.view(lend.view(block).reinterpret(fields), writable=writable)
+    with lend.copies() as copies:
+        text = pickle.dumps(view, protocol)
+    came = pickle.loads(text)
+    assert (came.tolist(), came.readonly) == (view.tolist(), not writable)
+    assert came.tobytes().count(0xAB) == 6  # b of the first record, a of the second
+    assert copies.bytes >= 60
+
+
 def test_a_pickle_without_its_buffers_is_refused():
     text = pickle.dumps(BASE, 5, buffer_callback=[].append)
     with pytest.raises(pickle.UnpicklingError):

@@ -228,6 +228,38 @@ def test_what_the_method_raises_becomes_ours_with_it_as_the_cause():
     assert isinstance(caught.value.__cause__, OSError)
 
 
+EVERY_DOOR = {
+    "view": lend.view,
+    "a buffer": memoryview,
+    "DLPack": lambda p: p.__dlpack__(),
+    "its device": lambda p: p.__dlpack_device__(),
+    "an interface": lambda p: p.__array_interface__,
+    "a look for one": lambda p: hasattr(p, "__array_struct__"),
+    "an array": lambda p: p.__array__(),
+}
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
+def test_what_the_method_raises_becomes_ours_by_every_protocol(door):
+    class Gone(lend.Producer):
+        def lend(self):
+            raise KeyError("the file is gone")
+
+    with pytest.raises(LendError, match=r"lend\(\) of .*Gone raised") as caught:
+        EVERY_DOOR[door](Gone())
+    assert type(caught.value.__cause__) is KeyError
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
+def test_an_interrupt_in_the_method_passes_by_every_protocol(door):
+    class Slow(lend.Producer):
+        def lend(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        EVERY_DOOR[door](Slow())
+
+
 def test_a_refusal_of_the_method_is_passed_on():
     class Refuses(lend.Producer):
         def lend(self):

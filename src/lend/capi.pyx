@@ -6,9 +6,8 @@ Called through one capsule with a table that only grows. What is raised here is 
 from cpython.exc cimport PyErr_Clear
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF, PyObject
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcmp
 
 from lend._core.c_view cimport LEND_ALIGNED, lend_view
 from lend._core.checked cimport holds_gil, interpreter_gone, raise_pending
@@ -19,12 +18,17 @@ from lend._core.owners cimport (
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, HANDLE, INLINE_DIMS, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
-    UNBOUNDED, WANT_ANY, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, column_major, has_addresses,
+    UNBOUNDED, WANT_ANY, Record, byte_count, check_layout, clear_dims, column_major, has_addresses,
     is_aligned, item_alignment, on_host, row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend._core.seldom cimport seldom
+from lend.capi_requests cimport (
+    LEND_C_CONTIGUOUS, LEND_C_ORDER, LEND_COPY, LEND_COPY_IF_NEEDED, LEND_EXCLUSIVE, LEND_F_CONTIGUOUS, LEND_F_ORDER,
+    LEND_NEED_ALIGNED, LEND_OPAQUE_HANDLE, LEND_READONLY, LEND_SYNC_UNKNOWN, LEND_WRITABLE, asked_of, can_be_met,
+    lend_request, meets, same_type, wanted,
+)
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
-from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits, code_word
+from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_told, view_wanted
 from lend.views.view cimport View, owner_of, view_of
@@ -43,28 +47,6 @@ cdef extern from "lend.h" nogil:
     const int LEND_UCS4
     const int LEND_RECORD
     const int LEND_OBJECT
-    const uint32_t LEND_READONLY
-    const uint32_t LEND_C_CONTIGUOUS
-    const uint32_t LEND_F_CONTIGUOUS
-    const uint32_t LEND_EXCLUSIVE
-    const uint32_t LEND_OPAQUE_HANDLE
-    const uint32_t LEND_SYNC_UNKNOWN
-    const uint32_t LEND_WRITABLE
-    const uint32_t LEND_C_ORDER
-    const uint32_t LEND_F_ORDER
-    const uint32_t LEND_COPY_IF_NEEDED
-    const uint32_t LEND_COPY
-    const uint32_t LEND_NEED_ALIGNED
-
-    ctypedef struct lend_request:
-        uint32_t struct_size
-        uint32_t flags
-        lend_dtype dtype
-        int32_t ndim
-        uint32_t align
-        int32_t device_type
-        int32_t device_id
-        void* stream
 
     ctypedef struct lend_api:
         uint32_t major
@@ -80,10 +62,6 @@ cdef extern from "Python.h":
     void drop_here "Py_DECREF"(PyObject*) nogil     # by who holds the GIL
     PyObject* PyErr_Occurred()
     bint PyErr_ExceptionMatches(PyObject*)
-
-cdef enum:
-    KNOWN_REQUEST = 63 << 8   # LEND_WRITABLE to LEND_NEED_ALIGNED
-    BOTH_ORDERS = 6 << 8      # LEND_C_ORDER | LEND_F_ORDER
 
 # the flags that mean the same in a Record and a lend_view, and have the same bits: LEND_READONLY to LEND_OPAQUE_HANDLE
 cdef enum:
@@ -132,7 +110,7 @@ cdef View requested(object obj, const lend_request* request, lend_view* view):
                 forget_dims(view)
         made = by_request(obj if made is None else made, request)
     except LendError as refusal:
-        capi_refusals().tell_in_c(refusal)
+        capi_refusals().tell_in_c(refusal, asked_of(request))
         raise
     tell_of(view, made)
     return made
@@ -234,85 +212,10 @@ cdef object wrong_abi(const lend_view* view):
         f"struct_size {view.struct_size}")
 
 
-cdef inline int wanted(const lend_request* request) except -1:
-    if request.struct_size < sizeof(lend_request):
-        raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
-    if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
-        raise wrong_flags(request.flags)
-    if not can_be_met(request):
-        raise ValueError(
-            f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
-            f"two), device_type {request.device_type} (0: any)")
-    # what may be copied need not be writable as it lies
-    if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
-        return WANT_WRITABLE
-    return WANT_ANY
-
-
 cdef object capi_refusals():
     seldom()
     from lend import capi_refusals
     return capi_refusals
-
-
-cdef object wrong_flags(uint32_t flags):
-    seldom()
-    if flags & BOTH_ORDERS == BOTH_ORDERS:
-        return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
-    return ValueError(
-        f"lend_request.flags have {flags & ~KNOWN_REQUEST:#x}, which this lend does not know (LEND_READONLY to "
-        "LEND_SYNC_UNKNOWN are of a lend_view, LEND_WRITABLE and those after it of a request)")
-
-
-cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
-    """Whether the numbers of a request mean something."""
-    return (not request.flags & ~KNOWN_REQUEST and request.flags & BOTH_ORDERS != BOTH_ORDERS and request.ndim >= -1
-            and not request.align & (request.align - 1) and request.device_type >= 0)
-
-
-cdef inline bint same_type(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
-    """Whether elements are of the dtype that was asked for; as lend_take_same_type."""
-    return memcmp(said, held, sizeof(lend_dtype)) == 0 or means_the_same(said, held)
-
-
-cdef bint means_the_same(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
-    """The same for what is not said word for word: an order of single bytes, an itemsize left open."""
-    seldom()
-    cdef Code asked, code
-    if code_from_c(said, &asked) and code_from_c(held, &code) and code_word(asked) == code_word(code):
-        return True
-    # what is no number is told by what is said of it; where the itemsize is all its size, 0 leaves it open
-    return (said.code >= LEND_OPAQUE and said.code == held.code and said.order == held.order
-            and said.unit == held.unit and said.bits == held.bits and said.lanes == held.lanes
-            and said.multiplier == held.multiplier
-            and (said.bits or not said.itemsize or said.itemsize == held.itemsize))
-
-
-cdef inline bint meets(const lend_view* view, const lend_request* request) noexcept nogil:
-    """Whether memory lies as requested."""
-    cdef bint hosted = view.device_type in (1, 3, 11, 13)
-    cdef size_t place = <size_t> (view.byte_offset if view.flags & LEND_OPAQUE_HANDLE else <size_t> view.data)
-    if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and view.flags & LEND_READONLY):
-        return False
-    if request.ndim != view.ndim and request.ndim != -1:
-        return False
-    if request.flags & LEND_C_ORDER and not view.flags & LEND_C_CONTIGUOUS:
-        return False
-    if request.flags & LEND_F_ORDER and not view.flags & LEND_F_CONTIGUOUS:
-        return False
-    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, &view.dtype):
-        return False
-    if request.align > 1 and place % request.align and view.nbytes:
-        return False
-    if request.flags & LEND_NEED_ALIGNED and not view.flags & LEND_ALIGNED:
-        return False
-    if request.stream is not NULL and not hosted:
-        return False
-    if request.device_type == 0:
-        return True
-    if request.device_type == 1:
-        return hosted
-    return view.device_type == request.device_type and request.device_id in (-1, view.device_id)
 
 
 cdef inline bint holds_type(View made, const lend_dtype* said) noexcept nogil:

@@ -11,18 +11,22 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 
-_MENDED = "LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, copy=True) before"
+def tell_in_c(refusal: LendError, asked: str = "") -> None:
+    """Let the remedy of a refusal name the flag that allows a copy, where a copy would do.
 
-
-def tell_in_c(refusal: LendError) -> None:
-    """Let the remedy of a refusal name the flag that allows a copy, where a copy would do."""
+    `asked` is what the request asks for, as keywords of `lend.view`: a plain copy keeps what the memory has.
+    """
     remedy = refusal.remedy or ""
     if "copy=True" not in remedy or "LEND_" in remedy:
         return
     if isinstance(refusal, CopyRequired | ReadOnlyMemory):
-        change_remedy(refusal, _MENDED)
+        change_remedy(refusal, _copied(asked))
     else:
         change_remedy(refusal, remedy.replace("copy=True", "LEND_COPY_IF_NEEDED in the request", 1))
+
+
+def _copied(asked: str = "") -> str:
+    return f"LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, {asked}copy=True) before"
 
 
 def another_type(view: "View", wanted: "tuple[int, int, int]") -> LendError:
@@ -41,5 +45,5 @@ def unaligned(view: "View") -> LendError:
         f"elements at multiples of their alignment were required, and those of {view.dtype} at {view.ptr:#x} with "
         f"strides {view.strides} are not (alignment)",
         came=refusals.facts(view),
-        remedy=_MENDED,
+        remedy=_copied(),
     )

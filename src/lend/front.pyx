@@ -311,12 +311,16 @@ cdef View view_told(object obj, int want, lend_view* view):
     cdef View made
     view.data = NULL
     if protocol is None or protocol.take_told is NULL:
-        return take(obj, want, False)
+        return view_wanted(obj, want)
+    # buffers and tensors of torch: nobody's word is needed, as for an unversioned capsule
     made = blank()
     holder = (<RawTakeTold> protocol.take_told)(obj, &made.record, &made.lease, want, protocol.data, view)
     if holder is NULL:
         view.data = NULL
-        return second_try(made, obj, want, False, protocol)
+        made = second_try(made, obj, want, False, protocol)
+        if want & WANT_WRITABLE:
+            check_word(obj, made)
+        return made
     made.holder = <object> holder
     Py_DECREF(made.holder)
     track(made)

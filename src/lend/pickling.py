@@ -8,7 +8,7 @@ from pickle import PickleBuffer
 
 from lend import front
 from lend._core import copies
-from lend.dtypes import DType
+from lend.dtypes import DType, records
 from lend.errors import MalformedDescriptor
 from lend.protocols import refusals
 from lend.views import derived, describe
@@ -41,8 +41,10 @@ def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
     if not _fills_its_block(view):
         view = derived.copied(view, "C", False, "pickle: the memory has gaps")
     block = view.buffer
+    blank = records.blanks(view.dtype)
     layout = (view.shape, view.strides, view.ptr - block.ptr if view.size else 0)
-    return _view, (_block(block, protocol), view.dtype, layout, lent.readonly)
+    sent = _block(block, protocol) if blank is None else _blanked(block, blank, protocol, lent.readonly)
+    return _view, (sent, view.dtype, layout, lent.readonly)
 
 
 def _block(block: Buffer, protocol: int) -> "Any":
@@ -51,6 +53,15 @@ def _block(block: Buffer, protocol: int) -> "Any":
         return PickleBuffer(block)
     copies.note(describe.came(block), f"pickle protocol {protocol} has bytes in band only", block.nbytes)
     return bytes(block) if block.readonly else bytearray(block)
+
+
+def _blanked(block: Buffer, blank: bytes, protocol: int, readonly: bool) -> "Any":
+    """The bytes of records, 0 where they are of no field: a field may have been left out there, and was not lent."""
+    keep = int.from_bytes(blank * (block.nbytes // len(blank)), "little")
+    kept = (int.from_bytes(bytes(block), "little") & keep).to_bytes(block.nbytes, "little")
+    copies.note(describe.came(block), "pickle: bytes of no field stay behind", block.nbytes)
+    made = kept if readonly else bytearray(kept)
+    return PickleBuffer(made) if protocol >= 5 else made
 
 
 def _fills_its_block(view: View) -> bool:

@@ -145,6 +145,24 @@ def test_a_refusal_that_a_copy_would_mend_names_the_flag_that_allows_it(consumer
     assert caught.value.remedy.startswith("LEND_COPY_IF_NEEDED in the request")
 
 
+LOOPS = {
+    "byte order": (lend.view(FLOATS, dtype=f"{THERE}float64", copy=True), (0, 2, ord(HERE), 64)),
+    "row-major": (BASE.T, (C_ORDER,)),
+    "column-major": (BASE, (F_ORDER,)),
+    "alignment": (lend.view(bytes(65))[1:], (0, ANY_TYPE, 0, 0, -1, 4096)),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@WAYS
+def test_who_does_what_a_refusal_says_is_not_refused_again(consumer, name, way):
+    obj, request = LOOPS[name]
+    with pytest.raises(CopyRequired) as caught:
+        getattr(consumer, way)(obj, *request)
+    call = caught.value.remedy.partition("; or ")[2].partition(" before")[0]
+    getattr(consumer, way)(eval(call, {"lend": lend, "x": obj}), *request)
+
+
 MET = {name: row for name, row in REQUESTS.items() if row[2] in (CopyRequired, ReadOnlyMemory)}
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import lend
-from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor, UnsupportedType
+from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor, ReadOnlyMemory, UnsupportedType
 from support import children
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 
@@ -209,3 +209,12 @@ def test_a_release_after_the_end_of_the_interpreter_does_nothing(consumer, sourc
         args=(pathlib.Path(consumer.__file__).parent,),
     )
     assert out == "kept\n"
+
+
+@pytest.mark.parametrize("way", ["acquired", "borrowed"])
+def test_nobody_writes_to_an_array_of_jax_by_its_unversioned_capsule(consumer, way):
+    jnp = pytest.importorskip("jax.numpy")
+    made = jnp.zeros(3, jnp.bfloat16)
+    for _ in range(2):  # the second time its type is known
+        with pytest.raises(ReadOnlyMemory):
+            getattr(consumer, way)(made, 256)

@@ -122,3 +122,12 @@ def test_the_exports_do_not_ask_the_producer_again():
     view = moved(lend.view)
     assert view.__array_interface__["data"][0] == view.ptr
     view.__dlpack__(max_version=(1, 3))
+
+
+@pytest.mark.parametrize(("shift", "count"), [(-8, 16), (8, 16), (-8, 18), (0, 17)])
+def test_memory_that_is_in_part_the_arrays_is_asked_for_like_its_own(shift, count):
+    array = np.arange(16.0)
+    view = lend.View.from_pointer(array.ctypes.data + shift, (count,), "float64", owner=array)
+    assert not view.owner.apart
+    with pytest.raises(LeaseLost, match="is not, or not any more, within that of the numpy.ndarray that owns it"):
+        view.verify()

@@ -202,6 +202,22 @@ def _without_marks(made: Record) -> DType:
     return make(fields, made.itemsize)
 
 
+def blanks(dtype: DType) -> "bytes | None":
+    """The bits of an element that belong to its fields, where there is room for a pointer beside them; else None."""
+    if dtype.kind != "record" or not dtype.order_unit & _HIDES:
+        return None
+    return _bits_of_fields(dtype)
+
+
+def _bits_of_fields(dtype: DType) -> bytes:
+    if dtype.kind != "record":
+        return b"\xff" * dtype.itemsize
+    bits = bytearray(dtype.itemsize)
+    for field in record_of(dtype).fields.values():
+        bits[field.offset : field.offset + bytes_of(field)] = _bits_of_fields(field.dtype) * count_of(field)
+    return bytes(bits)
+
+
 def alignment(dtype: DType) -> int:
     """What a C compiler aligns one value to; of a record what it promises."""
     if dtype.kind == "record":

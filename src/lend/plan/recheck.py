@@ -28,7 +28,10 @@ def verify(obj: "Any") -> None:
     if owner.kind in _TOLD:
         if _within(owner, place):  # a part of it, maybe
             return
-        fact = f"this memory is not any more that of the {name} that owns it, which has reallocated it"
+        fact = (
+            f"this memory is not, or not any more, within that of the {name} that owns it, which may have "
+            "reallocated it"
+        )
     else:
         if here == owner.ptr and room >= owner.nbytes:
             return

@@ -11,30 +11,29 @@ from cpython.buffer cimport (
 )
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport PyObject
-from libc.stdint cimport UINT32_MAX, uint8_t
-from libc.string cimport memcpy, strchr
+from libc.stdint cimport UINT32_MAX
+from libc.string cimport memcpy
 
-from lend._core.c_view cimport lend_view, put_plain, record_plain
+from lend._core.c_view cimport lend_view
 from lend._core.checked cimport atomic_add, buffer_obj, raise_pending
 from lend._core.owners cimport (
     PEEKED_NOTHING, PEEKED_RECORD, PEEKED_VIEW, BufferOwner, MemoryOwner, Protocol, allocate, exporter_of,
     hold_beside, move_lease, new_buffer_owner, release_lease, remember_span, settle_lease, taken_by,
 )
 from lend._core.record cimport (
-    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, INLINE_LEASE, LAYOUT_OK, LAYOUT_TOO_WIDE, MAX_DIMS, READONLY,
-    WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_packed, on_host,
-    row_major, set_ndim, shape_of, span_of, strides_of,
+    C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, INLINE_LEASE, LAYOUT_OK, MAX_DIMS, READONLY, WANT_ANY,
+    WANT_BYTES, WANT_WRITABLE, Record, byte_count, check_layout, clear_dims, is_packed, on_host, row_major,
+    set_ndim, shape_of, strides_of,
 )
 from lend._core.seldom cimport seldom
-from lend.dtypes.c_dtype cimport lend_dtype, number_to_c
+from lend.dtypes.c_dtype cimport lend_dtype
 from lend.dtypes.code cimport (
-    KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_has_objects,
-    code_hides_objects, code_itemsize, code_word, make_code,
+    KIND_DATETIME, KIND_OPAQUE, KIND_RECORD, KIND_TIMEDELTA, Code, code_from_word, code_hides_objects,
+    code_itemsize, code_word, make_code,
 )
-from lend.dtypes.struct_format cimport (
-    FORMATS, code_from_format, code_from_letter, format_from_code, format_holds_objects, write_format,
-)
+from lend.dtypes.struct_format cimport code_from_format, format_from_code, format_holds_objects, write_format
 from lend.dtypes.typestr cimport code_from_typestr
+from lend.protocols.py_buffer cimport LETTERS, WRONG_FORMAT, examine, fill_plain_letters, put_letter, read_letter
 
 cdef extern from *:
     """
@@ -73,8 +72,11 @@ def buffer_offered(obj):
     return BUFFER if PyObject_CheckBuffer(obj) else None
 
 
-cdef const char* WRONG_FORMAT = "format"
 cdef const char* INTERRUPTED = "interrupted"     # an exception is set that is nobody's refusal
+
+# the letters that say a plain number
+cdef lend_dtype[LETTERS] plain_letters
+fill_plain_letters(plain_letters)
 
 # where the bytes of an empty record are said to lie
 cdef long double[4] NOWHERE
@@ -170,7 +172,7 @@ cdef int acquire(object obj, Record* record, Py_buffer* lease, int want, lend_vi
         refuse_producer(obj, want)
     if buffer_obj(lease) is NULL:
         return release_and_refuse(obj, record, lease, True, "obj")
-    if view is not NULL and read_letter(lease, record, want, view):
+    if view is not NULL and read_letter(lease, record, want, view, plain_letters):
         return 0
     # success is the take: every refusal from here on releases
     return read(obj, record, lease, want, True)
@@ -184,125 +186,6 @@ cdef inline int read(object obj, Record* record, Py_buffer* lease, int want, bin
     if wrong is not NULL:
         return release_and_refuse(obj, record, lease, opened, wrong.decode("ascii"))
     return 0
-
-
-# the letters that say a plain number in this machine's byte order; of the others the itemsize is 0
-cdef lend_dtype[256] LETTERS
-
-
-cdef void fill_letters() noexcept:
-    seldom()
-    cdef Code code
-    cdef char[2] text
-    cdef int letter
-    text[1] = 0
-    for letter in range(128):
-        text[0] = <char> letter
-        if code_from_letter(text, FORMATS[letter].native, &code):
-            number_to_c(code, &LETTERS[letter])
-
-
-fill_letters()
-
-
-cdef inline bint put_letter(const Py_buffer* lease, lend_view* view) noexcept nogil:
-    """Write a Py_buffer down that is plain, and of one letter; False: it must be looked at closely."""
-    cdef const lend_dtype* dtype
-    if lease.format is NULL:
-        return False
-    dtype = &LETTERS[<uint8_t> lease.format[0]]
-    return (lease.itemsize == dtype.itemsize and lease.itemsize and lease.format[1] == 0
-            and lease.suboffsets is NULL and lease.shape is not NULL and lease.strides is not NULL
-            and put_plain(view, lease.buf, dtype, lease.ndim, lease.shape, lease.strides, False,
-                          READONLY if lease.readonly else 0)
-            and view.nbytes == <size_t> lease.len)
-
-
-cdef inline bint read_letter(const Py_buffer* lease, Record* record, int want, lend_view* view) noexcept nogil:
-    """Read such a Py_buffer into both the record and the view; False: into neither."""
-    if want & WANT_WRITABLE and lease.readonly or not put_letter(lease, view):
-        view.data = NULL
-        return False
-    code_from_letter(lease.format, lease.itemsize, &record.dtype)
-    record_plain(record, view)
-    return True
-
-
-cdef inline const char* examine(const Py_buffer* lease, Record* record, int want, const Code* known,
-                                const Py_ssize_t* inner, int inner_dims) noexcept nogil:
-    """Read a Py_buffer into the record; NULL, or the name of the field that is wrong.
-
-    With `known` the format was read already: items of that dtype, each standing in a subarray of `inner_dims` extents.
-    """
-    cdef Py_ssize_t* shape
-    cdef Py_ssize_t* strides
-    cdef int layout
-    cdef int i
-    if lease.ndim < 0 or lease.ndim + inner_dims > MAX_DIMS:
-        return "ndim"
-    if lease.itemsize < 0 or lease.itemsize > <Py_ssize_t> UINT32_MAX:
-        return "itemsize"
-    if not set_ndim(record, lease.ndim + inner_dims):
-        return "memory"
-    record.data = <char*> lease.buf
-    record.itemsize = <unsigned int> lease.itemsize
-    record.device_type = DEVICE_CPU
-    record.device_id = 0
-    record.flags = READONLY if lease.readonly else 0
-    if known is not NULL:
-        record.dtype = known[0]
-        record.itemsize = <unsigned int> code_itemsize(known[0])
-    elif (not code_from_letter(lease.format, lease.itemsize, &record.dtype)
-            and not code_from_format(lease.format, lease.itemsize, &record.dtype)):
-        # what is asked for bytes alone needs no meaning, but for records: something may have been left out of them
-        if not want & WANT_BYTES or format_holds_objects(lease.format) or (
-                lease.format is not NULL and strchr(lease.format, c"T") is not NULL):
-            return WRONG_FORMAT
-        record.dtype = make_code(KIND_OPAQUE, 0, record.itemsize)
-    if want & WANT_BYTES and code_has_objects(record.dtype):
-        return "objects"
-    if want & WANT_BYTES and want & WANT_WRITABLE and code_hides_objects(record.dtype):
-        return "left out"
-    if lease.ndim and lease.shape is NULL:
-        return "shape"
-    if lease.suboffsets is not NULL:
-        for i in range(lease.ndim):
-            if lease.suboffsets[i] >= 0:
-                return "suboffsets" if lease.strides is not NULL else "rows"
-    if record.ndim:
-        shape = shape_of(record)
-        strides = strides_of(record)
-        for i in range(lease.ndim):
-            shape[i] = lease.shape[i]
-        for i in range(inner_dims):
-            shape[lease.ndim + i] = inner[i]
-        if lease.strides is not NULL:
-            if inner_dims:
-                row_major(record)
-            for i in range(lease.ndim):
-                strides[i] = lease.strides[i]
-        else:
-            row_major(record)
-    layout = check_layout(record)
-    if layout != LAYOUT_OK:
-        return "strides" if layout == LAYOUT_TOO_WIDE else "layout"
-    if byte_count(record) != lease.len:
-        return "len"
-    if want & WANT_WRITABLE and record.flags & READONLY:
-        return "readonly"
-    if (lease.buf is NULL and lease.len) or <size_t> lease.buf + <size_t> lease.len < <size_t> lease.buf:
-        return "buf"
-    if not record.flags & C_CONTIGUOUS and leaves_addresses(record):
-        return "strides"
-    return NULL
-
-
-cdef bint leaves_addresses(const Record* record) noexcept nogil:
-    """True when the lowest or the highest byte cannot be an address."""
-    cdef size_t address = <size_t> record.data
-    cdef Py_ssize_t low, high
-    span_of(record, &low, &high)
-    return (low < 0 and address <= <size_t> -low) or address + <size_t> high < address
 
 
 cdef const char* examine_record(object obj, const Py_buffer* lease, Record* record, int want) noexcept:
@@ -363,7 +246,7 @@ cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexce
         return PEEKED_NOTHING
     if not is_exporter(&lease, obj):
         found = PEEKED_NOTHING     # what exports it goes with the lease, maybe
-    elif put_letter(&lease, view):
+    elif put_letter(&lease, view, plain_letters):
         found = PEEKED_VIEW
     else:
         found = peek_closer(<object> obj, &lease, record)

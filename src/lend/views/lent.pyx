@@ -16,6 +16,7 @@ cdef extern from *:
 
 cdef dict _hooks = {
     "apart": ("lend.plan.recheck", "apart"),
+    "own_view": ("lend.doors", "own_view"),
     "array": ("lend.adapters.numpy", "array"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),

@@ -4,7 +4,7 @@ from cpython.ref cimport Py_DECREF, PyObject
 
 from lend._core.checked cimport buffer_obj, set_buffer_obj
 from lend._core.owners cimport Owner
-from lend.views.lent cimport ExchangeTable
+from lend.views.lent cimport ExchangeTable, call_hook
 from lend.views.view cimport View, owner_of
 
 cdef extern from "Python.h":
@@ -124,8 +124,4 @@ cdef object told(Producer producer, View view, object facts):
 
 cdef View view_of_producer(object producer):
     """The View that the producer lends now."""
-    made = producer.lend()
-    if type(made) is not View:
-        from lend.protocols import refusals
-        raise refusals.no_view(producer, made)
-    return made
+    return call_hook("own_view")(producer)

@@ -1,0 +1,127 @@
+"""What a lend_request asks for, and whether memory lies so: as lend_take.h judges it, too."""
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memcmp
+
+from lend._core.c_view cimport LEND_ALIGNED, lend_view
+from lend._core.record cimport WANT_ANY, WANT_WRITABLE
+from lend._core.seldom cimport seldom
+from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, lend_dtype
+from lend.dtypes.code cimport Code, code_word
+from lend.dtypes.dtype cimport dtype_from_code
+
+cdef extern from "lend.h" nogil:
+    const uint32_t LEND_READONLY
+    const uint32_t LEND_C_CONTIGUOUS
+    const uint32_t LEND_F_CONTIGUOUS
+    const uint32_t LEND_EXCLUSIVE
+    const uint32_t LEND_OPAQUE_HANDLE
+    const uint32_t LEND_SYNC_UNKNOWN
+    const uint32_t LEND_WRITABLE
+    const uint32_t LEND_C_ORDER
+    const uint32_t LEND_F_ORDER
+    const uint32_t LEND_COPY_IF_NEEDED
+    const uint32_t LEND_COPY
+    const uint32_t LEND_NEED_ALIGNED
+
+    ctypedef struct lend_request:
+        uint32_t struct_size
+        uint32_t flags
+        lend_dtype dtype
+        int32_t ndim
+        uint32_t align
+        int32_t device_type
+        int32_t device_id
+        void* stream
+
+cdef enum:
+    KNOWN_REQUEST = 63 << 8   # LEND_WRITABLE to LEND_NEED_ALIGNED
+    BOTH_ORDERS = 6 << 8      # LEND_C_ORDER | LEND_F_ORDER
+
+
+cdef inline object wrong_flags(uint32_t flags):
+    seldom()
+    if flags & BOTH_ORDERS == BOTH_ORDERS:
+        return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
+    return ValueError(
+        f"lend_request.flags have {flags & ~KNOWN_REQUEST:#x}, which this lend does not know (LEND_READONLY to "
+        "LEND_SYNC_UNKNOWN are of a lend_view, LEND_WRITABLE and those after it of a request)")
+
+
+cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
+    """Whether the numbers of a request mean something."""
+    return (not request.flags & ~KNOWN_REQUEST and request.flags & BOTH_ORDERS != BOTH_ORDERS and request.ndim >= -1
+            and not request.align & (request.align - 1) and request.device_type >= 0)
+
+
+cdef inline bint same_type(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
+    """Whether elements are of the dtype that was asked for; as lend_take_same_type."""
+    return memcmp(said, held, sizeof(lend_dtype)) == 0 or means_the_same(said, held)
+
+
+cdef inline bint means_the_same(const lend_dtype* said, const lend_dtype* held) noexcept nogil:
+    """The same for what is not said word for word: an order of single bytes, an itemsize left open."""
+    seldom()
+    cdef Code asked, code
+    if code_from_c(said, &asked) and code_from_c(held, &code) and code_word(asked) == code_word(code):
+        return True
+    # what is no number is told by what is said of it; where the itemsize is all its size, 0 leaves it open
+    return (said.code >= LEND_OPAQUE and said.code == held.code and said.order == held.order
+            and said.unit == held.unit and said.bits == held.bits and said.lanes == held.lanes
+            and said.multiplier == held.multiplier
+            and (said.bits or not said.itemsize or said.itemsize == held.itemsize))
+
+
+cdef inline bint meets(const lend_view* view, const lend_request* request) noexcept nogil:
+    """Whether memory lies as requested."""
+    cdef bint hosted = view.device_type in (1, 3, 11, 13)
+    cdef size_t place = <size_t> (view.byte_offset if view.flags & LEND_OPAQUE_HANDLE else <size_t> view.data)
+    if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and view.flags & LEND_READONLY):
+        return False
+    if request.ndim != view.ndim and request.ndim != -1:
+        return False
+    if request.flags & LEND_C_ORDER and not view.flags & LEND_C_CONTIGUOUS:
+        return False
+    if request.flags & LEND_F_ORDER and not view.flags & LEND_F_CONTIGUOUS:
+        return False
+    if request.dtype.code != LEND_ANY_TYPE and not same_type(&request.dtype, &view.dtype):
+        return False
+    if request.align > 1 and place % request.align and view.nbytes:
+        return False
+    if request.flags & LEND_NEED_ALIGNED and not view.flags & LEND_ALIGNED:
+        return False
+    if request.stream is not NULL and not hosted:
+        return False
+    if request.device_type == 0:
+        return True
+    if request.device_type == 1:
+        return hosted
+    return view.device_type == request.device_type and request.device_id in (-1, view.device_id)
+
+
+cdef inline int wanted(const lend_request* request) except -1:
+    if request.struct_size < sizeof(lend_request):
+        raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
+    if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
+        raise wrong_flags(request.flags)
+    if not can_be_met(request):
+        raise ValueError(
+            f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
+            f"two), device_type {request.device_type} (0: any)")
+    # what may be copied need not be writable as it lies
+    if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
+        return WANT_WRITABLE
+    return WANT_ANY
+
+
+cdef inline str asked_of(const lend_request* request):
+    """What a copy has to be given to be as requested, as keywords of `lend.view`."""
+    seldom()
+    cdef Code code
+    cdef str words = ""
+    if request.dtype.code != LEND_ANY_TYPE and code_from_c(&request.dtype, &code):
+        words += f'dtype="{dtype_from_code(code)}", '
+    if request.flags & BOTH_ORDERS:
+        words += f'order="{"C" if request.flags & LEND_C_ORDER else "F"}", '
+    if request.align > 1:
+        words += f"align={request.align}, "
+    return words
