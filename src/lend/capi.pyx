@@ -23,9 +23,9 @@ from lend._core.record cimport (
 )
 from lend._core.seldom cimport seldom
 from lend.capi_requests cimport (
-    LEND_C_CONTIGUOUS, LEND_C_ORDER, LEND_COPY, LEND_COPY_IF_NEEDED, LEND_EXCLUSIVE, LEND_F_CONTIGUOUS, LEND_F_ORDER,
-    LEND_NEED_ALIGNED, LEND_OPAQUE_HANDLE, LEND_READONLY, LEND_SYNC_UNKNOWN, LEND_WRITABLE, asked_of, can_be_met,
-    lend_request, meets, same_type, wanted,
+    LEND_C_CONTIGUOUS, LEND_C_ORDER, LEND_COPY, LEND_COPY_IF_NEEDED, LEND_EXCLUSIVE, LEND_F_CONTIGUOUS,
+    LEND_F_ORDER, LEND_NEED_ALIGNED, LEND_OPAQUE_HANDLE, LEND_READONLY, LEND_SYNC_UNKNOWN, LEND_WRITABLE, asked_of,
+    can_be_met, capi_refusals, lend_request, meets, same_type, wanted,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits
@@ -207,15 +207,7 @@ cdef inline bint lends(const lend_view* view, const lend_request* request) noexc
 
 cdef object wrong_abi(const lend_view* view):
     seldom()
-    return ValueError(
-        f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {LEND_ABI_MAJOR}: abi {view.abi:#x}, "
-        f"struct_size {view.struct_size}")
-
-
-cdef object capi_refusals():
-    seldom()
-    from lend import capi_refusals
-    return capi_refusals
+    return capi_refusals().wrong_abi(LEND_ABI_MAJOR, view.abi, view.struct_size)
 
 
 cdef inline bint holds_type(View made, const lend_dtype* said) noexcept nogil:
@@ -247,9 +239,8 @@ cdef View by_request(object obj, const lend_request* request):
     if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and holds_type(
             <View> obj, &request.dtype)):
         if not code_from_c(&request.dtype, &code):
-            raise ValueError(
-                f"lend_request.dtype is no dtype: code {request.dtype.code}, order {chr(request.dtype.order)!r}, "
-                f"bits {request.dtype.bits}, lanes {request.dtype.lanes}")
+            raise capi_refusals().no_dtype(request.dtype.code, request.dtype.order, request.dtype.bits,
+                                           request.dtype.lanes)
         options["dtype"] = dtype_from_code(code)
     if request.device_type > 1:
         options["device"] = (request.device_type, request.device_id)
@@ -353,13 +344,7 @@ cdef int host_access(const lend_view* view) except -1:
     seldom()
     if view.device_type in (1, 3, 11, 13) and not view.flags & LEND_OPAQUE_HANDLE:
         return 0
-    from lend.device import Device
-    from lend.errors import NotHostAccessible
-    raise NotHostAccessible.build(
-        f"the host cannot read memory on {Device(view.device_type, view.device_id)}",
-        came=f"a lend_view of {view.nbytes} bytes",
-        remedy="copy it with the library that made it, or ask for device_type 1 in the request",
-    )
+    raise capi_refusals().not_host(view.device_type, view.device_id, view.nbytes)
 
 
 # -- giving --------------------------------------------------------------------------------------------------------
@@ -474,13 +459,7 @@ cdef bint strides_forgotten(const Record* record, bint found) noexcept nogil:
 
 cdef object wrong(str field, got, str expected):
     seldom()
-    from lend.errors import MalformedDescriptor
-    return MalformedDescriptor.build(
-        f"{field} of the lend_view is {got!r}, not {expected}",
-        came="a description in C, by lend_wrap",
-        remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim and dims; "
-               "LEND_C_CONTIGUOUS or LEND_F_CONTIGUOUS fills in the strides",
-    )
+    return capi_refusals().wrong_description(field, got, expected)
 
 
 # -- the table -----------------------------------------------------------------------------------------------------

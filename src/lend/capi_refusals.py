@@ -3,18 +3,34 @@
 A program in C asks by flags of a request, so that is what it is told to change; who calls it from Python may help too.
 """
 
-from lend.errors import CopyRequired, LendError, ReadOnlyMemory, UnsupportedType, change_remedy
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    MalformedDescriptor,
+    NotHostAccessible,
+    ReadOnlyMemory,
+    UnsupportedType,
+    change_remedy,
+)
 from lend.protocols import refusals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.dtypes import DType
     from lend.views.view import View
 
+    Asked = tuple[DType | None, str | None, int]
 
-def tell_in_c(refusal: LendError, asked: str = "") -> None:
+_ORDERS = 512 | 1024  # LEND_C_ORDER, LEND_F_ORDER
+_NOTHING: "Asked" = (None, None, 0)
+
+
+def tell_in_c(refusal: LendError, asked: "Asked" = _NOTHING) -> None:
     """Let the remedy of a refusal name the flag that allows a copy, where a copy would do.
 
-    `asked` is what the request asks for, as keywords of `lend.view`: a plain copy keeps what the memory has.
+    `asked` is what the request asks of dtype, order and alignment: a plain copy keeps what the memory has of each.
     """
     remedy = refusal.remedy or ""
     if "copy=True" not in remedy or "LEND_" in remedy:
@@ -25,8 +41,58 @@ def tell_in_c(refusal: LendError, asked: str = "") -> None:
         change_remedy(refusal, remedy.replace("copy=True", "LEND_COPY_IF_NEEDED in the request", 1))
 
 
-def _copied(asked: str = "") -> str:
-    return f"LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, {asked}copy=True) before"
+def _copied(asked: "Asked" = _NOTHING) -> str:
+    dtype, order, align = asked
+    words = "" if dtype is None else f'dtype="{dtype}", '
+    words += "" if order is None else f'order="{order}", '
+    words += "" if align < 2 else f"align={align}, "
+    return f"LEND_COPY_IF_NEEDED in the request (one copy, counted); or lend.view(x, {words}copy=True) before"
+
+
+def wrong_abi(major: int, abi: int, size: int) -> ValueError:
+    return ValueError(
+        f"the lend_view was not initialised with LEND_VIEW_INIT of ABI {major}: abi {abi:#x}, struct_size {size}"
+    )
+
+
+def wrong_request(request: "tuple[int, ...]", least: int) -> ValueError:
+    size, flags, unknown, ndim, align, device = request
+    if size < least:
+        return ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {size}")
+    if unknown:
+        return ValueError(
+            f"lend_request.flags have {unknown:#x}, which this lend does not know (LEND_READONLY to LEND_SYNC_UNKNOWN "
+            "are of a lend_view, LEND_WRITABLE and those after it of a request)"
+        )
+    if flags & _ORDERS == _ORDERS:
+        return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
+    return ValueError(
+        f"lend_request asks for what nothing is: ndim {ndim} (-1: any), align {align} (a power of two), device_type "
+        f"{device} (0: any)"
+    )
+
+
+def no_dtype(code: int, order: int, bits: int, lanes: int) -> ValueError:
+    return ValueError(f"lend_request.dtype is no dtype: code {code}, order {chr(order)!r}, bits {bits}, lanes {lanes}")
+
+
+def wrong_description(field: str, got: "Any", expected: str) -> LendError:
+    return MalformedDescriptor.build(
+        f"{field} of the lend_view is {got!r}, not {expected}",
+        came="a description in C, by lend_wrap",
+        remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim and dims; LEND_C_CONTIGUOUS or "
+        "LEND_F_CONTIGUOUS fills in the strides",
+    )
+
+
+def not_host(device_type: int, device_id: int, nbytes: int) -> LendError:
+    from lend.device import Device
+
+    return NotHostAccessible.build(
+        f"the host cannot read memory on {Device(device_type, device_id)}",
+        came=f"a lend_view of {nbytes} bytes",
+        remedy="copy it with the library that made it, or ask for device_type 1 in the request",
+    )
 
 
 def another_type(view: "View", wanted: "tuple[int, int, int]") -> LendError:

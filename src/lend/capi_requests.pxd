@@ -38,13 +38,10 @@ cdef enum:
     BOTH_ORDERS = 6 << 8      # LEND_C_ORDER | LEND_F_ORDER
 
 
-cdef inline object wrong_flags(uint32_t flags):
+cdef inline object capi_refusals():
     seldom()
-    if flags & BOTH_ORDERS == BOTH_ORDERS:
-        return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
-    return ValueError(
-        f"lend_request.flags have {flags & ~KNOWN_REQUEST:#x}, which this lend does not know (LEND_READONLY to "
-        "LEND_SYNC_UNKNOWN are of a lend_view, LEND_WRITABLE and those after it of a request)")
+    from lend import capi_refusals
+    return capi_refusals
 
 
 cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
@@ -99,29 +96,21 @@ cdef inline bint meets(const lend_view* view, const lend_request* request) noexc
 
 
 cdef inline int wanted(const lend_request* request) except -1:
-    if request.struct_size < sizeof(lend_request):
-        raise ValueError(f"the lend_request was not initialised with LEND_REQUEST_INIT: size {request.struct_size}")
-    if request.flags & ~KNOWN_REQUEST or request.flags & BOTH_ORDERS == BOTH_ORDERS:
-        raise wrong_flags(request.flags)
-    if not can_be_met(request):
-        raise ValueError(
-            f"lend_request asks for what nothing is: ndim {request.ndim} (-1: any), align {request.align} (a power of "
-            f"two), device_type {request.device_type} (0: any)")
+    if request.struct_size < sizeof(lend_request) or not can_be_met(request):
+        raise capi_refusals().wrong_request((request.struct_size, request.flags, request.flags & ~KNOWN_REQUEST,
+                                             request.ndim, request.align, request.device_type), sizeof(lend_request))
     # what may be copied need not be writable as it lies
     if request.flags & LEND_WRITABLE and not request.flags & (LEND_COPY | LEND_COPY_IF_NEEDED):
         return WANT_WRITABLE
     return WANT_ANY
 
 
-cdef inline str asked_of(const lend_request* request):
-    """What a copy has to be given to be as requested, as keywords of `lend.view`."""
+cdef inline tuple asked_of(const lend_request* request):
+    """What a copy has to be given to be as requested: dtype, order and alignment, None or 0 where any will do."""
     seldom()
     cdef Code code
-    cdef str words = ""
+    dtype = None
     if request.dtype.code != LEND_ANY_TYPE and code_from_c(&request.dtype, &code):
-        words += f'dtype="{dtype_from_code(code)}", '
-    if request.flags & BOTH_ORDERS:
-        words += f'order="{"C" if request.flags & LEND_C_ORDER else "F"}", '
-    if request.align > 1:
-        words += f"align={request.align}, "
-    return words
+        dtype = dtype_from_code(code)
+    order = "C" if request.flags & LEND_C_ORDER else "F" if request.flags & LEND_F_ORDER else None
+    return dtype, order, request.align
