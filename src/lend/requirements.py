@@ -1,5 +1,6 @@
 """What a caller requires of a View (dtype, ndim, order, align, device, writable), and the words when it is not met."""
 
+from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.device import Device
 from lend.dtypes import DType
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 
+@lets_go
 def unmet(
     view: "View", dtype: "Any", ndim: "int | None", order: "str | None", align: "int | None"
 ) -> "tuple[list[str], bool]":
@@ -80,6 +82,7 @@ def copy_required(view: "View", reasons: "list[str]") -> LendError:
     )
 
 
+@lets_go
 def check_stream(view: "View", stream: "Any") -> None:
     from lend.protocols import refusals
 
@@ -92,6 +95,7 @@ def check_stream(view: "View", stream: "Any") -> None:
     )
 
 
+@lets_go
 def elsewhere(view: "View", device: "Any") -> "list[str]":
     """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 
 import lend
-from lend.errors import LeaseLost
+from lend.errors import LeaseLost, MalformedDescriptor
 from support import counting
 
 torch = pytest.importorskip("torch")
@@ -43,6 +43,28 @@ def test_verify_notices_that_a_tensor_moved_whose_part_was_told_by_its_address(m
     view.verify()
     move(tensor)
     with pytest.raises(LeaseLost):
+        view.verify()
+
+
+def test_memory_that_leaves_the_storage_of_its_tensor_is_refused():
+    tensor = torch.zeros(8, dtype=torch.float32)
+    with pytest.raises(MalformedDescriptor, match=r"4 of the 32 bytes .* outside of the memory of the torch.Tensor"):
+        lend.View.from_pointer(tensor.data_ptr() + 4, (8,), "float32", owner=tensor)
+
+
+def test_a_part_of_a_tensor_keeps_all_of_its_storage_alive():
+    tensor = torch.arange(8, dtype=torch.float32)
+    view = lend.View.from_pointer(tensor.data_ptr(), (8,), "float32", owner=tensor[2:4])
+    view.verify()
+    assert view.tolist() == tensor.tolist()
+
+
+def test_verify_notices_a_storage_that_is_smaller_than_its_tensor():
+    """torch 2.13 goes on showing a tensor whose storage was cut, and so does the exchange table: no guard is cheap."""
+    tensor = torch.zeros(1 << 16)
+    tensor.untyped_storage().resize_(64)
+    view = lend.view(tensor)
+    with pytest.raises(LeaseLost, match=r"now : 64 bytes"):
         view.verify()
 
 

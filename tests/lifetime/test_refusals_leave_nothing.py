@@ -26,7 +26,7 @@ from lend.errors import (
 from support import counting
 from support.counting import CountingDLPack
 from support.producers import ArrayInterface, ArrayStruct
-from support.remains import FLOATS, Offering, floats, remains, set_aside, tensor
+from support.remains import FLOATS, Offering, floats, held_by_the_error, remains, set_aside, tensor
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -258,3 +258,33 @@ def test_a_refusal_leaves_nothing(expected, make, use):
     assert wrong == []
     assert raised is not None
     assert issubclass(raised, expected)
+
+
+HANDLED = REFUSALS | LATE | {
+    "a low part": (UnsupportedType, floats, lambda p: lend.view(p).low("uint64")),
+    "a part of elements that share bytes": (
+        UnsupportedLayout, floats, lambda p: lend.view(p).reinterpret("int4_packed")[1:],
+    ),
+    "a transpose of elements that share bytes": (
+        UnsupportedLayout, floats, lambda p: lend.view(p).reinterpret("int4_packed").reshape(2, -1).T,
+    ),
+    "the rows of elements that share bytes": (
+        UnsupportedLayout, floats, lambda p: list(lend.view(p).reinterpret("int4_packed").reshape(16, 3)),
+    ),
+    "elements that share bytes to a target": (
+        UnsupportedType, floats, lambda p: lend.to(lend.view(p).reinterpret("int4_packed"), "memoryview"),
+    ),
+    "elements that share bytes of a buffer": (
+        UnsupportedLayout, lambda: floats(shape=(6,)), lambda p: lend.buffer(p)[:7].view("uint6"),
+    ),
+    "an item out of bounds": (IndexError, floats, lambda p: lend.view(p).item(6)),
+    "too many indices of an item": (IndexError, floats, lambda p: lend.view(p).item(0, 0)),
+    "a copy to a target": (CopyRequired, floats, lambda p: lend.to(p, bytes, copy=False)),
+}  # fmt: skip
+# the error names the View itself, for "did you mean": the interpreter's own doing
+del HANDLED["an attribute that is none"]
+
+
+@pytest.mark.parametrize(("make", "use"), [row[1:] for row in HANDLED.values()], ids=HANDLED)
+def test_a_refusal_holds_nothing_while_it_is_handled(make, use):
+    assert held_by_the_error(make, use) == []

@@ -62,3 +62,19 @@ def remains(make, use):
         if found := gc.collect():
             wrong.append(f"the collector found {found} objects in cycles")
     return raised, wrong
+
+
+def held_by_the_error(make, use):
+    """What is wrong with the producer's books while the error is being handled: no frame of lend's may hold a lease."""
+    producer = make()
+    try:
+        use(producer)
+    except BaseException as error:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "lend":
+                with contextlib.suppress(RuntimeError):  # this very frame is running
+                    trace.tb_frame.clear()
+            trace = trace.tb_next
+        return getattr(producer, "audit", list)()
+    return ["nothing was raised"]

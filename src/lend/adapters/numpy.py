@@ -102,6 +102,16 @@ def locate(array: "Any") -> "tuple[int, int] | None":
 
 
 @guarded
+def extent(array: "Any") -> "tuple[int, int] | None":
+    """Where the whole allocation lies that an ndarray is of, and its bytes; None when NumPy did not make it."""
+    base = _owning(array) if _is_array(array) else None
+    if base is None or not base.flags.owndata:
+        return None
+    lowest, highest = _bounds(base)
+    return lowest, highest - lowest
+
+
+@guarded
 def moves(obj: "Any") -> "str | None":
     """How memory of an object may be moved under a loan, or None if it cannot be."""
     base = _owning(obj)

@@ -221,6 +221,15 @@ def locate(tensor: "Any") -> "tuple[int, int] | None":
 
 
 @guarded
+def extent(tensor: "Any") -> "tuple[int, int] | None":
+    """Where the storage of a tensor lies now, and its bytes."""
+    if not _is_tensor(tensor):
+        return None
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+@guarded
 def moves(obj: "Any") -> "str | None":
     """How memory of an object may be moved under a loan, or None if it cannot be."""
     if _is_tensor(obj) and obj.untyped_storage().resizable():

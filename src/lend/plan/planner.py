@@ -5,6 +5,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 """
 
 from lend import doors, front
+from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
@@ -211,6 +212,7 @@ class Draft:
 
     # -- carrying out --
 
+    @lets_go
     def carry_out(self) -> "Any":
         """Do what the draft says, and check that nobody else copied."""
         view = self._take()
@@ -335,6 +337,7 @@ def _check_copy(copy: "Any") -> None:
         raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
 
 
+@lets_go
 def draw(
     obj: "Any",
     target: "Any",
@@ -369,6 +372,7 @@ def draw(
     return draft
 
 
+@lets_go
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)

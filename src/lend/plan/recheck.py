@@ -1,7 +1,8 @@
 """Ask producers that may move their memory under a loan where it is now."""
 
+from lend._core.letting_go import lets_go
 from lend.doors import adapter_of
-from lend.errors import LeaseLost, LendError
+from lend.errors import LeaseLost, LendError, MalformedDescriptor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,27 +12,26 @@ if TYPE_CHECKING:
 _TOLD = frozenset({"object", "callback"})
 
 
+@lets_go
 def verify(obj: "Any") -> None:
     """Raise LeaseLost when the producer of a View or Buffer has moved or shrunk the memory since it was lent.
 
-    Only what is known to reallocate under an export is asked: the adapters that have `locate`.
+    Only what is known to reallocate under an export is asked: the adapters that have `locate` and `extent`.
     """
     owner = obj.owner
     producer = owner.producer
     if producer is None or not owner.nbytes or owner.apart:
         return
-    place = _place(producer)
+    told = owner.kind in _TOLD
+    place = _ask("extent" if told else "locate", producer)
     if place is None:
         return
     here, room = place
     name = owner.producer_type
-    if owner.kind in _TOLD:
-        if _within(owner, place):  # a part of it, maybe
+    if told:
+        if _overlap(owner, place) == owner.nbytes:
             return
-        fact = (
-            f"this memory is not, or not any more, within that of the {name} that owns it, which may have "
-            "reallocated it"
-        )
+        fact = f"this memory is not within that of the {name} that owns it any more, which may have reallocated it"
     else:
         if here == owner.ptr and room >= owner.nbytes:
             return
@@ -47,28 +47,48 @@ def verify(obj: "Any") -> None:
 
 
 def apart(owner: "Any") -> bool:
-    """Whether memory told by its address lies elsewhere than that of the array that keeps it alive, which may move."""
+    """Whether memory told by its address lies elsewhere than that of the array that keeps it alive, which may move.
+
+    Raises
+    ------
+    MalformedDescriptor
+        When only a part of it is that array's: no allocation begins or ends within another.
+    """
     producer = owner.producer
     try:
-        place = None if producer is None or not owner.nbytes else _place(producer)
+        place = None if producer is None or not owner.nbytes else _ask("extent", producer)
     except LendError:
         return False
     if place is None:
         return False
+    shared = _overlap(owner, place)
+    if 0 < shared < owner.nbytes:
+        here, room = place
+        raise MalformedDescriptor.build(
+            f"{owner.nbytes - shared} of the {owner.nbytes} bytes from {owner.ptr:#x} on lie outside of the memory of "
+            f"the {owner.producer_type} that owns them (bounds)",
+            came=[f"told : {owner.nbytes} bytes at {owner.ptr:#x}", f"there: {room} bytes at {here:#x}"],
+            remedy="an address, a shape and strides that stay within the memory of the owner",
+        )
+    return not shared
+
+
+def _overlap(owner: "Any", place: "tuple[int, int]") -> int:
+    """Bytes of the lease that lie in a place."""
     here, room = place
-    return bool(owner.ptr + owner.nbytes <= here or here + room <= owner.ptr)
+    low: int = owner.ptr
+    high: int = low + owner.nbytes
+    return max(0, min(high, here + room) - max(low, here))
 
 
-def _place(producer: "Any") -> "tuple[int, int] | None":
-    """Where the memory of an array lies now, and how many bytes; None for what is not known to move."""
-    ask = getattr(adapter_of(producer), "locate", None)
+def _ask(question: str, producer: "Any") -> "tuple[int, int] | None":
+    """Where the memory of an array lies now, and how many bytes; None for what is not known to move.
+
+    "locate": that which it shows. "extent": all of the allocation that it holds.
+    """
+    ask = getattr(adapter_of(producer), question, None)
     place: tuple[int, int] | None = None if ask is None else ask(producer)
     return place
-
-
-def _within(owner: "Any", place: "tuple[int, int]") -> bool:
-    here, room = place
-    return bool(here <= owner.ptr and owner.ptr + owner.nbytes <= here + room)
 
 
 def may_move(obj: "Any") -> "str | None":

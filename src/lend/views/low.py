@@ -1,5 +1,6 @@
 """Where the low part of an element lies, and the words when there is none; loaded by `View.low`."""
 
+from lend._core.letting_go import lets_go
 from lend.errors import LendError, UnsupportedType
 from lend.views import describe
 
@@ -14,6 +15,7 @@ _WHOLE = ("int", "uint", "datetime", "timedelta", "handle")
 _BARE = ("opaque", "bytes", "record")
 
 
+@lets_go
 def place(view: "View", dtype: "DType") -> int:
     """Offset of the low part of such a dtype in every element; UnsupportedType where there is none."""
     held = view.dtype

@@ -4,6 +4,7 @@ Such elements have no strides: they lie row-major, the first begins a byte, and 
 bits, as DLPack has it. So does every View made of one.
 """
 
+from lend._core.letting_go import lets_go
 from lend.errors import UnsupportedLayout
 from lend.views import describe
 
@@ -23,6 +24,7 @@ def bits_of(dtype: "DType") -> int:
     return dtype.bits * dtype.lanes
 
 
+@lets_go
 def part(view: "View", first: int, extents: "Sequence[int]", steps: "Sequence[int]") -> "tuple[int, bool]":
     """Where indexed elements begin, in bytes, and whether their last byte has elements of others as well.
 
@@ -60,6 +62,7 @@ def _whole(bits: int) -> int:
     return 8 // gcd(8, bits)
 
 
+@lets_go
 def same_order(view: "View", done: str) -> None:
     """Refuse what would move elements that share bytes; with one dimension at most nothing does."""
     if not view.f_contiguous:
@@ -81,6 +84,7 @@ def rows(view: "View") -> None:
         )
 
 
+@lets_go
 def reinterpreted(view: "View", dtype: "DType") -> "tuple[int, ...]":
     """Extents under another dtype, where one of the two shares bytes: the last dimension changes."""
     old = bits_of(view.dtype) if view.dtype.shares_bytes else 8 * view.itemsize
@@ -109,6 +113,7 @@ def reinterpreted(view: "View", dtype: "DType") -> "tuple[int, ...]":
     return (*outer, last * old // new)
 
 
+@lets_go
 def filling(lent: "Buffer", room: int, dtype: "DType") -> "tuple[int]":
     """How many elements fill so many bytes, to the last bit."""
     bits = bits_of(dtype)

@@ -2,6 +2,7 @@
 
 from operator import index
 
+from lend._core.letting_go import lets_go
 from lend.errors import UnsupportedLayout
 from lend.views import packed
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 LARGEST = 2**63 - 1
 
 
+@lets_go
 def plan(view: "View", shape: "Sequence[int]") -> "Layout":
     """Extents and strides of the same memory under another shape; UnsupportedLayout when there are none.
 
@@ -60,6 +62,7 @@ def plan(view: "View", shape: "Sequence[int]") -> "Layout":
     return new, tuple(strides)
 
 
+@lets_go
 def reinterpreted(view: "View", itemsize: int) -> "Layout":
     """Extents and strides under another item size: the last dimension changes, as `numpy.ndarray.view` has it."""
     assert view.strides is not None, "views/packed.py has these"
@@ -91,6 +94,7 @@ def reinterpreted(view: "View", itemsize: int) -> "Layout":
     return (*outer, last * view.itemsize // itemsize), (*view.strides[:-1], itemsize)
 
 
+@lets_go
 def place(view: "View", indices: "Sequence[Any]") -> "tuple[tuple[int, ...], int]":
     """An index of one element, as plain integers from 0 on, and its number in row-major order."""
     if len(indices) != view.ndim:
@@ -151,9 +155,14 @@ def _came(view: "View") -> str:
     return describe.came(view)
 
 
+@lets_go
 def elements(view: "View") -> "Iterator[View]":
     """The parts along the first dimension, one at a time; what a release ends is said at the next."""
     if view.strides is None:
         packed.rows(view)
+    return _elements(view)
+
+
+def _elements(view: "View") -> "Iterator[View]":
     for i in range(len(view)):
         yield view[i]
