@@ -25,7 +25,7 @@ from lend._core.seldom cimport seldom
 from lend.capi_requests cimport (
     LEND_C_CONTIGUOUS, LEND_C_ORDER, LEND_COPY, LEND_COPY_IF_NEEDED, LEND_EXCLUSIVE, LEND_F_CONTIGUOUS,
     LEND_F_ORDER, LEND_NEED_ALIGNED, LEND_OPAQUE_HANDLE, LEND_READONLY, LEND_SYNC_UNKNOWN, LEND_WRITABLE, asked_of,
-    can_be_met, capi_refusals, lend_request, meets, same_type, wanted,
+    can_be_met, capi_refusals, code_wanted, lend_request, meets, same_type, wanted, wrong_dtype,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits
@@ -238,9 +238,8 @@ cdef View by_request(object obj, const lend_request* request):
                 made, (request.dtype.code, request.dtype.order, request.dtype.itemsize))
     if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and holds_type(
             <View> obj, &request.dtype)):
-        if not code_from_c(&request.dtype, &code):
-            raise capi_refusals().no_dtype(request.dtype.code, request.dtype.order, request.dtype.bits,
-                                           request.dtype.lanes)
+        if not code_wanted(&request.dtype, &code):
+            raise wrong_dtype(&request.dtype)
         options["dtype"] = dtype_from_code(code)
     if request.device_type > 1:
         options["device"] = (request.device_type, request.device_id)

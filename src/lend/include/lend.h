@@ -137,7 +137,9 @@ typedef struct lend_request {
     uint32_t flags;
     lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
                             records, opaque) by itemsize, of which 0 is any; below 8 bits an itemsize of 0 is packed
-                            and a byte for each lane is padded. LEND_ANY_TYPE: any */
+                            and a byte for each lane is padded. What has no byte order meets any of '<', '>' and '|'.
+                            A ValueError: no such dtype, as with an itemsize that is neither 0 nor what bits and
+                            lanes make. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
