@@ -306,9 +306,10 @@ static inline void lend_release(lend_view *view) {
 }
 
 /* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what: set
- * data, dtype (no record, no object), device_type, device_id, ndim and dims, of which LEND_C_CONTIGUOUS or
- * LEND_F_CONTIGUOUS fills in the strides (a stride of 0 repeats one element; without any other they were forgotten, and
- * are refused; of elements that share bytes all are 0); LEND_READONLY if it may not be written to.
+ * data, dtype (no record, no object), device_type, device_id, ndim and dims, and no byte_offset; LEND_READONLY if it
+ * may not be written to. Where all strides are 0, LEND_C_CONTIGUOUS or LEND_F_CONTIGUOUS fills them in, and without a
+ * flag they were forgotten, and are refused (but of elements that share bytes all are 0); a stride of 0 beside others
+ * repeats an element. A flag that the strides contradict is refused, and so is one that is not of a lend_view.
  * It is copied. The memory must stay until `release(context)` was called, once, on any thread, with the GIL; or, with
  * `release` NULL, as long as `owner` lives.
  * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */
