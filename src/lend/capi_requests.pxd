@@ -53,7 +53,7 @@ cdef inline bint can_be_met(const lend_request* request) noexcept nogil:
     """Whether the numbers of a request mean something."""
     return (not request.flags & ~KNOWN_REQUEST and request.flags & BOTH_ORDERS != BOTH_ORDERS
             and -1 <= request.ndim <= MAX_DIMS and not request.align & (request.align - 1)
-            and request.device_type >= 0)
+            and request.align <= 1 << 30 and request.device_type >= 0)
 
 
 cdef inline bint same_type(const lend_dtype* said, const lend_dtype* held) noexcept nogil:

@@ -217,11 +217,12 @@ def test_packed_lanes_of_which_no_itemsize_is_said_are_packed(both, flags):
             way(padded, {"dtype": said, "flags": flags})
 
 
-NONSENSE = {"ndim": 65, "device_type": -1, "align": 3, "flags": 64}
+NONSENSE = [("ndim", -2), ("ndim", 65), ("device_type", -1), ("align", 3), ("align", 2**31), ("flags", 64)]
 
 
-@pytest.mark.parametrize("field", NONSENSE)
+@pytest.mark.parametrize(("field", "value"), NONSENSE)
+@pytest.mark.parametrize("flags", [0, 4096], ids=["as it lies", "copy"])
 @pytest.mark.parametrize("way", ["take", "acquire"])
-def test_numbers_that_nothing_is_are_refused_by_both(both, way, field):
+def test_numbers_that_nothing_is_are_refused_by_both(both, way, flags, field, value):
     with pytest.raises(ValueError, match="lend_request"):
-        getattr(both.module, way)(b"abcd", {field: NONSENSE[field]})
+        getattr(both.module, way)(b"abcd", {"flags": flags} | {field: value})

@@ -1065,7 +1065,7 @@ static inline int lend_take_check_request(const lend_request *request) {
     else if ((request->flags & LEND_C_ORDER) && (request->flags & LEND_F_ORDER))
         PyErr_SetString(PyExc_ValueError, "lend_request.flags has LEND_C_ORDER and LEND_F_ORDER: ask for one of them");
     else if (request->ndim < -1 || request->ndim > LEND_TAKE_DIMS || (request->align & (request->align - 1)) != 0
-             || request->device_type < 0)
+             || request->align > 1u << 30 || request->device_type < 0)
         PyErr_Format(PyExc_ValueError,
                      "lend_request asks for what nothing is: ndim %d (-1: any, to %d), align %u (a power of two), "
                      "device_type %d (0: any)",
