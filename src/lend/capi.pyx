@@ -25,7 +25,7 @@ from lend._core.seldom cimport seldom
 from lend.capi_requests cimport (
     LEND_C_CONTIGUOUS, LEND_C_ORDER, LEND_COPY, LEND_COPY_IF_NEEDED, LEND_EXCLUSIVE, LEND_F_CONTIGUOUS,
     LEND_F_ORDER, LEND_NEED_ALIGNED, LEND_OPAQUE_HANDLE, LEND_READONLY, LEND_SYNC_UNKNOWN, LEND_WRITABLE, asked_of,
-    can_be_met, capi_refusals, lend_request, meets, same_type, wanted,
+    can_be_met, capi_refusals, code_wanted, lend_request, meets, same_type, wanted, wrong_dtype,
 )
 from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_to_c, lend_dtype
 from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits
@@ -66,6 +66,7 @@ cdef extern from "Python.h":
 # the flags that mean the same in a Record and a lend_view, and have the same bits: LEND_READONLY to LEND_OPAQUE_HANDLE
 cdef enum:
     SHARED_FLAGS = READONLY | C_CONTIGUOUS | F_CONTIGUOUS | EXCLUSIVE | HANDLE
+    KNOWN_FLAGS = 127    # LEND_READONLY to LEND_SYNC_UNKNOWN
 if (LEND_READONLY | LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS | LEND_EXCLUSIVE | LEND_OPAQUE_HANDLE) != SHARED_FLAGS:
     raise ImportError("lend.h and lend's records number their flags differently")
 
@@ -238,9 +239,8 @@ cdef View by_request(object obj, const lend_request* request):
                 made, (request.dtype.code, request.dtype.order, request.dtype.itemsize))
     if request.dtype.code != LEND_ANY_TYPE and not (type(obj) is View and holds_type(
             <View> obj, &request.dtype)):
-        if not code_from_c(&request.dtype, &code):
-            raise capi_refusals().no_dtype(request.dtype.code, request.dtype.order, request.dtype.bits,
-                                           request.dtype.lanes)
+        if not code_wanted(&request.dtype, &code):
+            raise wrong_dtype(&request.dtype)
         options["dtype"] = dtype_from_code(code)
     if request.device_type > 1:
         options["device"] = (request.device_type, request.device_id)
@@ -361,8 +361,9 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
         raise wrong_abi(said)
     if release is NULL and (owner is NULL or <object> owner is None):
         raise TypeError("lend_wrap needs what keeps the memory alive: an owner, or a release function")
-    read_description(said, &record)
+    record.ndim = 0
     try:
+        read_description(said, &record)
         made = CallbackOwner.__new__(CallbackOwner)
         made.held = None if owner is NULL else <object> owner
         remember_span(made, &record)
@@ -385,7 +386,6 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     cdef const int64_t* strides = &said.dims[INLINE_DIMS]
     cdef size_t address = <size_t> said.data
     cdef int i
-    record.ndim = 0
     if said.ndim < 0 or said.ndim > MAX_DIMS:
         raise wrong("ndim", said.ndim, f"0 to {MAX_DIMS}")
     if said.ndim > INLINE_DIMS:
@@ -406,41 +406,39 @@ cdef int read_description(const lend_view* said, Record* record) except -1:
     record.device_type = <unsigned char> said.device_type
     record.device_id = 0 if said.device_type == 1 else said.device_id
     record.exports = 0
-    record.data = <char*> (<size_t> said.data + <size_t> said.byte_offset)
+    record.data = <char*> said.data
     record.flags = ((READONLY if said.flags & LEND_READONLY else 0)
                     | (EXCLUSIVE if said.flags & LEND_EXCLUSIVE else 0))
-    if said.flags & LEND_OPAQUE_HANDLE:
-        raise wrong("flags", said.flags, "those of memory that has addresses: a handle is no address")
-    if said.byte_offset > <uint64_t> 1 << 62 or <size_t> record.data < <size_t> said.data:
-        raise wrong("byte_offset", said.byte_offset, f"an offset within the address space from {address}")
+    if said.flags & ~KNOWN_FLAGS or said.flags & LEND_OPAQUE_HANDLE:
+        raise capi_refusals().wrong_flags(said.flags, 0, 0)
+    if said.byte_offset:
+        raise wrong("byte_offset", said.byte_offset, "0: memory that has addresses is told by that of element 0")
     if not set_ndim(record, said.ndim):
         raise MemoryError
     for i in range(said.ndim):
         shape_of(record)[i] = shape[i]
         strides_of(record)[i] = strides[i]
-    if said.flags & LEND_C_CONTIGUOUS:
-        row_major(record)
-    elif said.flags & LEND_F_CONTIGUOUS:
-        column_major(record)
-    elif code_shared_bits(record.dtype):
+    if code_shared_bits(record.dtype):
         if not strides_forgotten(record, True):
-            clear_dims(record)
             raise wrong("strides", "set", "0: elements that share bytes lie row-major")
-    elif strides_forgotten(record, False):
-        clear_dims(record)
-        raise wrong("strides", 0, "the steps in bytes, dims[LEND_INLINE_DIMS + i]")
+    elif not said.flags & (LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS):
+        if strides_forgotten(record, False):
+            raise wrong("strides", 0, "the steps in bytes, dims[LEND_INLINE_DIMS + i]")
+    elif strides_forgotten(record, True):
+        if said.flags & LEND_C_CONTIGUOUS:
+            row_major(record)
+        else:
+            column_major(record)
     if check_layout(record) != LAYOUT_OK:
         extents = tuple([shape[i] for i in range(said.ndim)])
-        clear_dims(record)
         raise wrong("dims", extents, "extents that are not negative, and with their strides fit the address space")
-    if said.flags & LEND_F_CONTIGUOUS and not record.flags & F_CONTIGUOUS:
-        clear_dims(record)
-        raise wrong("flags", said.flags, "LEND_C_CONTIGUOUS: elements that share bytes lie row-major")
+    if (said.flags & (LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS) & ~record.flags
+            or (said.flags & LEND_ALIGNED and not is_aligned(record))):
+        raise capi_refusals().wrong_flags(
+            said.flags, said.flags & (LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS) & ~record.flags,
+            code_shared_bits(record.dtype))
     span_of(record, &low, &high)
-    address = <size_t> record.data
-    if high > low and (address == 0 or address < <size_t> said.data or (low < 0 and address <= <size_t> -low)
-                       or address + <size_t> high < address):
-        clear_dims(record)
+    if high > low and (address == 0 or (low < 0 and address <= <size_t> -low) or address + <size_t> high < address):
         raise wrong("data", address, "an address with room for shape and strides")
     record.flags |= UNBOUNDED
     return 0

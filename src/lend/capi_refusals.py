@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _ORDERS = 512 | 1024  # LEND_C_ORDER, LEND_F_ORDER
 _NOTHING: "Asked" = (None, None, 0)
+_FLAGS = [
+    "READONLY", "C_CONTIGUOUS", "F_CONTIGUOUS", "ALIGNED", "EXCLUSIVE", "OPAQUE_HANDLE", "SYNC_UNKNOWN", "", "WRITABLE",
+    "C_ORDER", "F_ORDER", "COPY_IF_NEEDED", "COPY", "NEED_ALIGNED",
+]  # fmt: skip
 
 
 def tell_in_c(refusal: LendError, asked: "Asked" = _NOTHING) -> None:
@@ -67,22 +71,46 @@ def wrong_request(request: "tuple[int, ...]", least: int) -> ValueError:
     if flags & _ORDERS == _ORDERS:
         return ValueError("lend_request.flags ask for LEND_C_ORDER and LEND_F_ORDER: ask for one of them")
     return ValueError(
-        f"lend_request asks for what nothing is: ndim {ndim} (-1: any), align {align} (a power of two), device_type "
-        f"{device} (0: any)"
+        f"lend_request asks for what nothing is: ndim {ndim} (-1: any, to 64), align {align} (a power of two), "
+        f"device_type {device} (0: any)"
     )
 
 
-def no_dtype(code: int, order: int, bits: int, lanes: int) -> ValueError:
-    return ValueError(f"lend_request.dtype is no dtype: code {code}, order {chr(order)!r}, bits {bits}, lanes {lanes}")
+def wrong_dtype(doubt: bytes, code: int, bits: int, lanes: int, itemsize: int) -> ValueError:
+    return ValueError(
+        f"lend_request.dtype is no dtype, by its {doubt.decode()}: code {code}, bits {bits}, lanes {lanes}, "
+        f"itemsize {itemsize}"
+    )
 
 
 def wrong_description(field: str, got: "Any", expected: str) -> LendError:
+    return _described(f"{field} of the lend_view is {got!r}, not {expected}")
+
+
+def _described(fact: str) -> LendError:
     return MalformedDescriptor.build(
-        f"{field} of the lend_view is {got!r}, not {expected}",
+        fact,
         came="a description in C, by lend_wrap",
         remedy="LEND_VIEW_INIT, then data, dtype (lend_native), device_type, ndim and dims; LEND_C_CONTIGUOUS or "
         "LEND_F_CONTIGUOUS fills in the strides",
     )
+
+
+def wrong_flags(flags: int, false: int, shared: int) -> LendError:
+    """Flags of a description: `false` are the orders that its shape and strides have not, else it is LEND_ALIGNED."""
+    named = " | ".join(f"LEND_{name}" for bit, name in enumerate(_FLAGS) if name and flags >> bit & 1)
+    if flags & ~127:
+        other = f"what a lend_view has: {flags & ~127:#x} is not (LEND_WRITABLE and those after it are of a request)"
+    elif flags & 32:
+        other = "those of memory that has addresses: a handle is no address"
+    elif shared:
+        other = "LEND_C_CONTIGUOUS alone: elements that share bytes lie row-major"
+    elif not false:
+        other = "true: address or strides are no multiples of the alignment, which LEND_ALIGNED says"
+    else:
+        other = "one order of the two" if flags & 6 == 6 else "true"
+        other += f": shape and strides contradict LEND_{'C' if false & 2 else 'F'}_CONTIGUOUS"
+    return _described(f"flags of the lend_view are {flags:#x} ({named or 'no flag'}), not {other}")
 
 
 def not_host(device_type: int, device_id: int, nbytes: int) -> LendError:

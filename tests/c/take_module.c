@@ -203,12 +203,18 @@ static PyObject *release_after_the_end(PyObject *module, PyObject *capsule) {
 }
 
 #ifdef BOTH
-static PyObject *acquire(PyObject *module, PyObject *object) {
+/* acquire(object, request=None, borrow=False), as take */
+static PyObject *acquire(PyObject *module, PyObject *args) {
+    PyObject *object, *dict = NULL;
+    lend_request request = LEND_REQUEST_INIT;
     lend_view *view = (lend_view *)malloc(sizeof(lend_view));
     const lend_view blank = LEND_VIEW_INIT;
+    int borrow = 0;
     (void)module;
     *view = blank;
-    if (lend_acquire(object, NULL, view) < 0) {
+    if (!PyArg_ParseTuple(args, "O|O!p", &object, &PyDict_Type, &dict, &borrow)
+        || (dict != NULL && read_request(dict, &request) < 0)
+        || (borrow ? lend_borrow : lend_acquire)(object, dict == NULL ? NULL : &request, view) < 0) {
         free(view);
         return NULL;
     }
@@ -233,7 +239,7 @@ static PyMethodDef methods[] = {
     {"release_while_raising", release_while_raising, METH_O, NULL},
     {"release_after_the_end", release_after_the_end, METH_O, NULL},
 #ifdef BOTH
-    {"acquire", acquire, METH_O, NULL},
+    {"acquire", acquire, METH_VARARGS, NULL},
     {"release_by_lend", release_by_lend, METH_O, NULL},
 #endif
     {NULL, NULL, 0, NULL}};

@@ -249,3 +249,21 @@ def test_suboffsets_that_are_all_negative_are_none(taker, same):
     assert row.suboffsets == (-1,)
     same(taker(row), lend.view(row))
     same(taker(row[::-2]), lend.view(row[::-2]))
+
+
+SHAPES = [(), (0,), (2,), (1,), (0, 3), (3, 0), (2, 3), (1, 3), (2, 1, 2)]
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize("itemsize", [0, 4])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_repeated_element_is_read_only_and_of_no_bytes_the_producer_decides(both, shape, itemsize, readonly):
+    for strides in (None, (0,) * len(shape), (0, *(itemsize,) * (len(shape) - 1))[: len(shape)]):
+        source = CountingBuffer(
+            bytes(64), format=f"{itemsize}s", itemsize=itemsize, shape=shape, strides=strides, readonly=readonly
+        )
+        repeated = strides is not None and itemsize and 0 not in shape
+        repeated = repeated and any(step == 0 and n > 1 for n, step in zip(shape, strides, strict=True))
+        for said in (both.module.take(source), both.module.acquire(source), both.module.acquire(source, {}, True)):
+            assert both.module.facts(said)["flags"] & 1 == (readonly or repeated)
+        assert lend.view(source).readonly is bool(readonly or repeated)

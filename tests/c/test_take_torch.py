@@ -123,6 +123,72 @@ def test_what_is_not_in_the_memory_is_refused(taker, name, warm):
         taker(make())
 
 
+def by_overriding(says):
+    """A class that says of its tensors what it likes."""
+    return type("Overriding", (torch.Tensor,), {
+        "is_neg": lambda self: says, "is_conj": lambda self: says, "requires_grad": says, "dtype": torch.uint8,
+    })  # fmt: skip
+
+
+def by_function(says):
+    """A class that is asked before torch is, and says it there."""
+
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            name = getattr(function, "__name__", "")
+            if name in ("is_neg", "is_conj"):
+                return says
+            if name == "__get__" and function.__self__.__name__ in ("requires_grad", "dtype"):
+                return says if function.__self__.__name__ == "requires_grad" else torch.uint8
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    return Asked
+
+
+SPOILED = {
+    "a gradient": (lambda: torch.zeros(3, requires_grad=True), "gradient"),
+    "a conjugate": (lambda: torch.ones(3, dtype=torch.complex64).conj(), "conj"),
+    "a negative": (lambda: torch.ones(3, dtype=torch.complex64).conj().imag, "neg"),
+    "half bytes": (lambda: torch.zeros(4, dtype=torch.uint8).view(torch.uint4), "torch.uint4"),
+}
+
+
+@pytest.mark.parametrize("lying", [by_overriding, by_function])
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_class_is_not_believed_that_memory_is_its_tensors_value(taker, name, lying):
+    make, told = SPOILED[name]
+    liar = make().as_subclass(lying(False))
+    with pytest.raises(BufferError, match=f"(?s){told}"):
+        taker(liar)
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_nor_where_the_class_hands_out_the_capsule_itself(taker, name):
+    make, told = SPOILED[name]
+    plain = make().detach().resolve_neg().resolve_conj()
+    plain = plain.view(torch.uint8) if name == "half bytes" else plain
+
+    class Handing(by_overriding(False)):
+        def __dlpack__(self, **keywords):
+            return plain.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(BufferError, match=f"(?s){told}"):
+        taker(make().as_subclass(Handing))
+
+
+def test_a_class_is_not_believed_that_it_is_not_either(taker, same):
+    class Modest(torch.Tensor):
+        def is_neg(self):
+            return True
+
+    source = filled(torch.float32).as_subclass(Modest)
+    same(taker(source), lend.view(source))
+
+
 def test_a_tensor_inside_a_transform_is_refused(taker):
     said = []
 

@@ -230,7 +230,7 @@ cdef inline int check_layout(Record* record) noexcept nogil:
                 step *= shape[i]
     elif not flags & C_CONTIGUOUS:
         flags &= ~F_CONTIGUOUS
-    if overlap:
+    if overlap and total:     # items of no bytes stand nowhere
         flags |= READONLY
     record.flags = (record.flags & ~(C_CONTIGUOUS | F_CONTIGUOUS)) | flags
     return LAYOUT_OK

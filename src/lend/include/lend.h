@@ -137,7 +137,9 @@ typedef struct lend_request {
     uint32_t flags;
     lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
                             records, opaque) by itemsize, of which 0 is any; below 8 bits an itemsize of 0 is packed
-                            and a byte for each lane is padded. LEND_ANY_TYPE: any */
+                            and a byte for each lane is padded. What has no byte order meets any of '<', '>' and '|'.
+                            A ValueError: no such dtype, as with an itemsize that is neither 0 nor what bits and
+                            lanes make. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
@@ -304,9 +306,10 @@ static inline void lend_release(lend_view *view) {
 }
 
 /* Producer side: a lend.View over memory of yours, which every library can take. `description` says where and what: set
- * data, dtype (no record, no object), device_type, device_id, ndim and dims, of which LEND_C_CONTIGUOUS or
- * LEND_F_CONTIGUOUS fills in the strides (a stride of 0 repeats one element; without any other they were forgotten, and
- * are refused; of elements that share bytes all are 0); LEND_READONLY if it may not be written to.
+ * data, dtype (no record, no object), device_type, device_id, ndim and dims, and no byte_offset; LEND_READONLY if it
+ * may not be written to. Where all strides are 0, LEND_C_CONTIGUOUS or LEND_F_CONTIGUOUS fills them in, and without a
+ * flag they were forgotten, and are refused (but of elements that share bytes all are 0); a stride of 0 beside others
+ * repeats an element. A flag that the strides contradict is refused, and so is one that is not of a lend_view.
  * It is copied. The memory must stay until `release(context)` was called, once, on any thread, with the GIL; or, with
  * `release` NULL, as long as `owner` lives.
  * A new reference, or NULL with an exception set, and then release is not called. With the GIL. */

@@ -1,4 +1,4 @@
-/* lend_take.h 1.0: any array from any Python library as one plain C struct, with nothing installed beside it.
+/* lend_take.h 1.1: any array from any Python library as one plain C struct, with nothing installed beside it.
  *
  * One file to copy into a project of yours. C99 and C++11, within the Limited API of Python 3.11; nothing is linked,
  * nothing imported. It fills the same `lend_view` as lend.h of the package `lend`, which does more: it counts copies,
@@ -28,20 +28,14 @@
  * CUDA             https://nvidia.github.io/numba-cuda/user/cuda_array_interface.html
  * SYCL             https://intelpython.github.io/dpctl/latest/api_reference/dpctl/sycl_usm_array_interface.html
  *
- * Copyright the lend developers
  * SPDX-License-Identifier: Apache-2.0
- *
- * Licensed under the Apache License, Version 2.0 (the "License"); you may not use this file except in compliance with
- * the License. You may obtain a copy of the License at http://www.apache.org/licenses/LICENSE-2.0
- *
- * Unless required by applicable law or agreed to in writing, software distributed under the License is distributed on
- * an "AS IS" BASIS, WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied. See the License for the
- * specific language governing permissions and limitations under the License.
+ * Copyright the lend developers. Licensed under the Apache License, Version 2.0, which stands with its disclaimer of
+ * warranties at http://www.apache.org/licenses/LICENSE-2.0
  */
 #ifndef LEND_TAKE_H
 #define LEND_TAKE_H
 
-#define LEND_TAKE_VERSION "1.0"
+#define LEND_TAKE_VERSION "1.1"
 
 #include <Python.h>
 
@@ -163,7 +157,9 @@ typedef struct lend_request {
     uint32_t flags;
     lend_dtype dtype;    /* compared by code, order, unit, bits, lanes and multiplier; where bits is 0 (bytes, text,
                             records, opaque) by itemsize, of which 0 is any; below 8 bits an itemsize of 0 is packed
-                            and a byte for each lane is padded. LEND_ANY_TYPE: any */
+                            and a byte for each lane is padded. What has no byte order meets any of '<', '>' and '|'.
+                            A ValueError: no such dtype, as with an itemsize that is neither 0 nor what bits and
+                            lanes make. LEND_ANY_TYPE: any */
     int32_t ndim;        /* -1: any */
     uint32_t align;      /* bytes, a power of two, of the address (of a handle: of the byte_offset); 0: any */
     int32_t device_type; /* 0: any; 1: memory that the host reads */
@@ -438,6 +434,8 @@ static inline int lend_take_refuse(lend_take_job *job, const char *field, const 
     return LEND_TAKE_REFUSED;
 }
 
+#define lend_take_fault(job, field, ...) lend_take_refuse(job, field, LEND_TAKE_FAULT, __VA_ARGS__)
+
 /* The pending exception, as an instance. */
 static inline PyObject *lend_take_pending(void) {
     PyObject *kind, *value, *trace;
@@ -469,7 +467,7 @@ static inline PyObject *lend_take_said(PyObject *error) {
 static inline int lend_take_raised(lend_take_job *job, const char *field) {
     PyObject *error, *kind, *said, *ours;
     if (PyErr_Occurred() == NULL)
-        return lend_take_refuse(job, field, LEND_TAKE_FAULT, "it failed without an exception");
+        return lend_take_fault(job, field, "it failed without an exception");
     if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)
         || PyErr_ExceptionMatches(PyExc_RecursionError))
         return LEND_TAKE_FINAL;
@@ -479,7 +477,7 @@ static inline int lend_take_raised(lend_take_job *job, const char *field) {
     said = lend_take_said(error);
     if (kind != NULL && said != NULL)
         lend_take_refuse(job, field, "what its text says, or another array of the same values", "it refused: %U: %U",
-                         kind, said);
+            kind, said);
     Py_XDECREF(kind);
     Py_XDECREF(said);
     ours = lend_take_pending();
@@ -672,13 +670,130 @@ static inline const char *lend_take_digits(const char *at, uint64_t *out) {
     return at == start ? NULL : at;
 }
 
+/* 1 if there is a dtype of this code in so many bits. */
+static inline int lend_take_width(int code, int bits) {
+    switch (code) {
+    case LEND_INT: case LEND_UINT: return bits >= 2 && bits <= 128 && (bits & (bits - 1)) == 0;
+    case LEND_FLOAT: return bits == 16 || bits == 32 || bits == 64 || bits == 8 * (int)sizeof(long double);
+    case LEND_COMPLEX:
+        return bits == 32 || bits == 64 || bits == 128 || bits == 16 * (int)sizeof(long double);
+    case LEND_BFLOAT: return bits == 16;
+    case LEND_HANDLE: case LEND_DATETIME: case LEND_TIMEDELTA: return bits == 64;
+    case LEND_FLOAT6_E2M3FN: case LEND_FLOAT6_E3M2FN: return bits == 6;
+    case LEND_FLOAT4_E2M1FN: return bits == 4;
+    case LEND_OBJECT: return bits == 8 * (int)sizeof(void *);
+    case LEND_OPAQUE: case LEND_BYTES: case LEND_UCS4: case LEND_RECORD: return bits == 0;
+    default: return code <= LEND_FLOAT8_E8M0FNU && bits == 8;
+    }
+}
+
+/* The letter of a number in a struct format, with its native and its standard size: the place behind it, or NULL. */
+static inline const char *lend_take_letter(const char *at, int *code, int *pair, size_t *native, size_t *standard) {
+    static const char letters[] = "?bBhHiIlLqQnNPefdgFDG";
+    static const char codes[] = "601010101010112222555"; /* of lend_dtype */
+    static const size_t natives[] = {1, sizeof(short), sizeof(int), sizeof(long), sizeof(long long), sizeof(size_t)};
+    static const size_t standards[] = {1, 2, 4, 4, 8, sizeof(size_t), 2, 4, 8, sizeof(long double), 4, 8,
+                                       sizeof(long double)};
+    const int halves = *at == 'Z' && at[1] != 0 && strchr("efdg", at[1]) != NULL;
+    const char *found = *(at += halves) == 0 ? NULL : strchr(letters, *at);
+    size_t kind;
+    if (found == NULL) return NULL;
+    kind = (size_t)(found - letters); /* two letters for each integer, three for a byte and a size */
+    kind = kind < 3 ? 0 : kind < 11 ? (kind - 1) / 2 : kind < 14 ? 5 : kind - 8;
+    *standard = standards[kind];
+    *native = kind < 6 ? natives[kind] : *standard;
+    *pair = halves || kind > 9;
+    *code = *pair ? LEND_COMPLEX : codes[found - letters] - '0';
+    return at + 1;
+}
+
+/* How far a record's format was read, and how: a byte order holds until the next. */
+typedef struct lend_take_reader {
+    const char *at;
+    char order;
+    int wide; /* letters of this machine's order have native sizes */
+    int told; /* this machine's order was told: the format has all of the padding */
+} lend_take_reader;
+
+/* Bytes of the items up to the closing brace, and what they are aligned to; -1 if they are not understood. */
+static inline int64_t lend_take_items(lend_take_reader *reader, int depth, int64_t *common) {
+    const char here = (char)lend_native(LEND_INT, 32).order;
+    int64_t total = 0, size, align, many;
+    uint64_t count;
+    size_t native, standard;
+    int code, pair;
+    *common = 1;
+    while (*reader->at != (depth > 0 ? '}' : 0)) {
+        many = align = count = 1;
+        if (*reader->at == '(') { /* of a subarray */
+            do {
+                reader->at = lend_take_digits(reader->at + 1, &count);
+                if (reader->at == NULL || lend_take_mul(many, (int64_t)count, &many) || many > UINT32_MAX) return -1;
+            } while (*reader->at == ',');
+            if (*reader->at++ != ')') return -1;
+            count = 1;
+        }
+        for (; *reader->at != 0 && strchr("@=<>^!", *reader->at) != NULL; reader->at++) {
+            reader->order = *reader->at == '!' ? '>' : *reader->at;
+            reader->told |= reader->order == here;
+        }
+        if (*reader->at >= '0' && *reader->at <= '9' && (reader->at = lend_take_digits(reader->at, &count)) == NULL)
+            return -1;
+        if (reader->at[0] == 'T' && reader->at[1] == '{') {
+            reader->at += 2;
+            size = depth == 32 ? -1 : lend_take_items(reader, depth + 1, &align); /* as deep as lend reads */
+            if (size < 0) return -1;
+            reader->at++;
+        } else if (*reader->at != 0 && strchr("sxcw", *reader->at) != NULL) {
+            size = align = *reader->at++ == 'w' ? 4 : 1;
+        } else {
+            reader->at = lend_take_letter(reader->at, &code, &pair, &native, &standard);
+            if (reader->at == NULL) return -1;
+            if (strchr("=<>", reader->order) == NULL || (reader->wide && reader->order != (here == '<' ? '>' : '<')))
+                standard = native;
+            align = (int64_t)standard;
+            size = pair ? 2 * align : align;
+        }
+        if (reader->order == '@') {
+            total += (align - total % align) % align;
+            size += (align - size % align) % align;
+            if (align > *common) *common = align;
+        }
+        if (*reader->at == ':') {
+            if ((reader->at = strchr(reader->at + 1, ':')) == NULL) return -1;
+            reader->at++;
+        }
+        if (lend_take_mul(many, (int64_t)count, &many) || lend_take_mul(many, size, &size) || size > UINT32_MAX
+            || (total += size) > UINT32_MAX)
+            return -1;
+    }
+    return reader->order == '@' ? total + (*common - total % *common) % *common : total;
+}
+
+/* 1 if a record's format is one of so many bytes: with the padding at its end, which NumPy leaves away, unless this
+ * machine's byte order is told (ctypes writes it, and all of the padding). */
+static inline int lend_take_record(const char *format, Py_ssize_t itemsize) {
+    lend_take_reader reader;
+    int64_t size = 0, align;
+    int wide;
+    for (wide = 0; wide < 2 && size >= 0; wide++) {
+        memset(&reader, 0, sizeof(reader));
+        reader.at = format;
+        reader.order = '@';
+        reader.wide = wide;
+        size = lend_take_items(&reader, 0, &align);
+        if (size == itemsize || (size >= 0 && size < itemsize && *format == 'T' && !reader.told)) return 1;
+    }
+    return 0;
+}
+
 /* A struct format (PEP 3118); producers mix standard and native sizes, so the itemsize decides. 1 if understood. */
 static inline int lend_take_format(const char *format, Py_ssize_t itemsize, lend_dtype *out) {
     const char *at = format;
     char order = 0;
     size_t native, standard;
     uint64_t count = 1;
-    int code = LEND_FLOAT, pair = 0;
+    int code, pair;
     if (format == NULL) {
         *out = itemsize == 1 ? lend_native(LEND_UINT, 8) : lend_take_dtype(LEND_OPAQUE, 0, 1, (uint64_t)itemsize, 0);
         return 1;
@@ -690,14 +805,9 @@ static inline int lend_take_format(const char *format, Py_ssize_t itemsize, lend
     if (*at == '<' || *at == '>') order = *at++;
     else if (*at == '!') order = '>', at++;
     else if (*at == '=' || *at == '@' || *at == '^') at++;
-    if (at[0] == 'T' && at[1] == '{') {
-        int in_name = 0;
-        for (; *at != 0; at++) {
-            if (*at == ':') in_name = !in_name;
-            if (!in_name && (*at == 'O' || *at == '&')) return 0; /* Python objects are nobody's to lend */
-        }
+    if (at[0] == 'T' && at[1] == '{') { /* none with Python objects, which are nobody's to lend */
         *out = lend_take_dtype(LEND_RECORD, 0, 1, (uint64_t)itemsize, 0);
-        return at[-1] == '}' && itemsize > 0;
+        return format[strlen(format) - 1] == '}' && itemsize > 0 && lend_take_record(format, itemsize);
     }
     if (*at >= '0' && *at <= '9' && (at = lend_take_digits(at, &count)) == NULL) return 0;
     if (*at != 0 && strchr("sxcw", *at) != NULL && at[1] == 0) {
@@ -707,28 +817,9 @@ static inline int lend_take_format(const char *format, Py_ssize_t itemsize, lend
         return 1;
     }
     if (at != format && at[-1] >= '0' && at[-1] <= '9') return 0; /* several values */
-    if (*at == 'Z' && at[1] != 0 && strchr("efdg", at[1]) != NULL) pair = 1, at++;
-    switch (*at) {
-    case '?': code = LEND_BOOL; native = standard = 1; break;
-    case 'b': code = LEND_INT; native = standard = 1; break;
-    case 'B': code = LEND_UINT; native = standard = 1; break;
-    case 'h': case 'H': native = sizeof(short); standard = 2; code = *at == 'h' ? LEND_INT : LEND_UINT; break;
-    case 'i': case 'I': native = sizeof(int); standard = 4; code = *at == 'i' ? LEND_INT : LEND_UINT; break;
-    case 'l': case 'L': native = sizeof(long); standard = 4; code = *at == 'l' ? LEND_INT : LEND_UINT; break;
-    case 'q': case 'Q': native = sizeof(long long); standard = 8; code = *at == 'q' ? LEND_INT : LEND_UINT; break;
-    case 'n': native = standard = sizeof(size_t); code = LEND_INT; break;
-    case 'N': case 'P': native = standard = sizeof(size_t); code = LEND_UINT; break;
-    case 'e': native = standard = 2; break;
-    case 'f': native = standard = 4; break;
-    case 'd': native = standard = 8; break;
-    case 'g': native = standard = sizeof(long double); break;
-    case 'F': native = standard = 4; pair = 1; break;
-    case 'D': native = standard = 8; pair = 1; break;
-    case 'G': native = standard = sizeof(long double); pair = 1; break;
-    default: return 0;
-    }
-    if (at[1] != 0) return 0;
-    if (pair) code = LEND_COMPLEX, native *= 2, standard *= 2;
+    at = lend_take_letter(at, &code, &pair, &native, &standard);
+    if (at == NULL || *at != 0) return 0;
+    if (pair) native *= 2, standard *= 2;
     if ((size_t)itemsize != native && (size_t)itemsize != standard) return 0;
     *out = lend_take_dtype(code, (int)(8 * itemsize), 1, (uint64_t)itemsize, order);
     return 1;
@@ -749,14 +840,9 @@ static inline int lend_take_typestr(const char *text, lend_dtype *out) {
     if (kind == NULL || (text = lend_take_digits(text + 1, &size)) == NULL || size == 0) return 0;
     code = codes[kind - kinds];
     if (code == LEND_UCS4) size *= 4;
-    switch (code) {
-    case LEND_BOOL: fits = size == 1; break;
-    case LEND_INT: case LEND_UINT: fits = size <= 16 && (size & (size - 1)) == 0; break;
-    case LEND_FLOAT: fits = size == 2 || size == 4 || size == 8 || size == sizeof(long double); break;
-    case LEND_COMPLEX: fits = size == 8 || size == 16 || size == 2 * sizeof(long double); break;
-    case LEND_DATETIME: case LEND_TIMEDELTA: fits = size == 8; break;
-    default: fits = size <= UINT32_MAX; break;
-    }
+    fits = code > LEND_TIMEDELTA || code == LEND_OPAQUE ? size <= UINT32_MAX
+                                                        : size <= 32 && lend_take_width(code, 8 * (int)size)
+                                                              && (code != LEND_COMPLEX || size > 4);
     if (!fits) return 0;
     if ((code == LEND_DATETIME || code == LEND_TIMEDELTA) && *text == '[') {
         const char *const *units = lend_take_units();
@@ -784,23 +870,14 @@ static inline int lend_take_typestr(const char *text, lend_dtype *out) {
 static inline int lend_take_dltype(const lend_take_tensor *tensor, uint64_t flags, lend_dtype *out) {
     const int bits = tensor->bits, padded = (flags & 4) != 0;
     int fits;
-    if (((tensor->code == LEND_INT || tensor->code == LEND_UINT) && (bits == 4 || bits == 2))
-        || ((tensor->code == LEND_FLOAT6_E2M3FN || tensor->code == LEND_FLOAT6_E3M2FN) && bits == 6)
-        || (tensor->code == LEND_FLOAT4_E2M1FN && bits == 4)) {
+    if (bits < 8 && lend_take_width(tensor->code, bits)) {
         if (tensor->lanes == 0 || (flags & ~(uint64_t)7) != 0) return 0;
         *out = lend_take_dtype(tensor->code, bits, tensor->lanes,
                                padded ? tensor->lanes : (uint64_t)bits * tensor->lanes / 8, 0);
         return padded || bits * tensor->lanes % 8 == 0 ? 1 : -1;
     }
-    switch (tensor->code) {
-    case LEND_INT: case LEND_UINT: fits = bits >= 8 && bits <= 128 && (bits & (bits - 1)) == 0; break;
-    case LEND_FLOAT: fits = bits == 16 || bits == 32 || bits == 64; break;
-    case LEND_HANDLE: fits = bits == 64; break;
-    case LEND_BFLOAT: fits = bits == 16; break;
-    case LEND_COMPLEX: fits = bits == 32 || bits == 64 || bits == 128; break;
-    case LEND_BOOL: fits = bits == 8; break;
-    default: fits = tensor->code <= LEND_FLOAT8_E8M0FNU && bits == 8; break;
-    }
+    fits = bits >= 8 && bits <= (tensor->code == LEND_FLOAT ? 64 : 128) && tensor->code <= LEND_FLOAT8_E8M0FNU
+           && lend_take_width(tensor->code, bits);
     if (!fits || tensor->lanes == 0) return 0;
     *out = lend_take_dtype(tensor->code, bits, tensor->lanes, (uint64_t)(bits / 8) * tensor->lanes, 0);
     return 1;
@@ -829,8 +906,8 @@ static inline int64_t *lend_take_strides(lend_view *view) {
 /* Make room for so many dimensions. */
 static inline int lend_take_room(lend_take_job *job, int64_t ndim) {
     if (ndim < 0 || ndim > LEND_TAKE_DIMS)
-        return lend_take_refuse(job, "ndim", LEND_TAKE_FAULT, "ndim is %lld, and 0 to %d dimensions can be taken",
-                                (long long)ndim, LEND_TAKE_DIMS);
+        return lend_take_fault(job, "ndim", "ndim is %lld, and 0 to %d dimensions can be taken", (long long)ndim,
+            LEND_TAKE_DIMS);
     if (ndim > LEND_INLINE_DIMS) {
         job->lease->dims = (int64_t *)malloc(2 * (size_t)ndim * sizeof(int64_t));
         if (job->lease->dims == NULL) {
@@ -864,16 +941,15 @@ static inline int lend_take_check_shape(lend_take_job *job, int *empty) {
     *empty = 0;
     for (i = 0; i < job->view->ndim; i++) {
         if (shape[i] < 0)
-            return lend_take_refuse(job, "shape", LEND_TAKE_FAULT, "extent %d of its shape is %lld, below 0", (int)i,
-                                    (long long)shape[i]);
+            return lend_take_fault(job, "shape", "extent %d of its shape is %lld, below 0", (int)i,
+                (long long)shape[i]);
         if (shape[i] == 0) {
             *empty = 1;
         } else if (lend_take_mul(count, shape[i], &count) || lend_take_mul(total, shape[i], &total)
                    || count > PY_SSIZE_T_MAX || total > PY_SSIZE_T_MAX) {
-            return lend_take_refuse(job, "shape", LEND_TAKE_FAULT,
-                                    "the size of its shape (extent %d is %lld), in items of %u bytes, does not fit the "
-                                    "address space",
-                                    (int)i, (long long)shape[i], (unsigned)job->view->dtype.itemsize);
+            return lend_take_fault(job, "shape",
+                "the size of its shape (extent %d is %lld), in items of %u bytes, does not fit the address space",
+                (int)i, (long long)shape[i], (unsigned)job->view->dtype.itemsize);
         }
     }
     job->view->nbytes = *empty ? 0 : (uint64_t)total;
@@ -904,10 +980,9 @@ static inline int lend_take_check_strides(lend_take_job *job, int empty) {
             if (strides[i] == 0 && view->dtype.itemsize != 0) view->flags |= LEND_READONLY;
             if (lend_take_mul(shape[i] - 1, strides[i], &reach) || reach > farthest || reach < -farthest
                 || job->high + reach > farthest || job->low + reach < -farthest)
-                return lend_take_refuse(job, "strides", LEND_TAKE_FAULT,
-                                        "stride %d is %lld bytes, and with extent %lld reaches further than an address "
-                                        "can (bounds)",
-                                        (int)i, (long long)strides[i], (long long)shape[i]);
+                return lend_take_fault(job, "strides",
+                    "stride %d is %lld bytes, and with extent %lld reaches further than an address can (bounds)",
+                    (int)i, (long long)strides[i], (long long)shape[i]);
             if (reach < 0) job->low += reach;
             else job->high += reach;
         }
@@ -924,11 +999,10 @@ static inline int lend_take_place(lend_take_job *job, const char *field, uint64_
     job->view->data = NULL;
     if (job->low == job->high) return LEND_TAKE_OPEN;
     if (address == 0)
-        return lend_take_refuse(job, field, LEND_TAKE_FAULT, "%s is NULL (0), and its shape is not empty", field);
+        return lend_take_fault(job, field, "%s is NULL (0), and its shape is not empty", field);
     if (address > UINTPTR_MAX || address <= (uint64_t)-job->low || UINTPTR_MAX - address < (uint64_t)job->high)
-        return lend_take_refuse(job, field, LEND_TAKE_FAULT,
-                                "%s leads to %llu, which has no room for its bytes %lld to %lld (bounds)", field,
-                                (unsigned long long)address, (long long)job->low, (long long)job->high);
+        return lend_take_fault(job, field, "%s leads to %llu, which has no room for its bytes %lld to %lld (bounds)",
+            field, (unsigned long long)address, (long long)job->low, (long long)job->high);
     job->view->data = (void *)(uintptr_t)address;
     return LEND_TAKE_OPEN;
 }
@@ -950,16 +1024,38 @@ static inline void lend_take_align(lend_view *view) {
 
 /* -- what was requested -------------------------------------------------------------------------------------------- */
 
-/* b is what a asks for; where bytes are all that is said, a may leave their number open. Below 8 bits they tell how
- * the values lie. */
-static inline int lend_take_same_type(const lend_dtype *a, const lend_dtype *b) {
-    return a->code == b->code && a->order == b->order && a->unit == b->unit && a->bits == b->bits
-           && a->lanes == b->lanes && a->multiplier == b->multiplier
-           && (a->bits >= 8 || (a->bits == 0 && a->itemsize == 0) || a->itemsize == b->itemsize);
+/* Whether there is a dtype as it is asked for: NULL, or the first field that has no place beside those before it. */
+static inline const char *lend_take_doubt(const lend_dtype *said) {
+    const uint32_t size = said->itemsize;
+    const uint64_t bits = (uint64_t)said->bits * said->lanes;
+    const int timed = said->code == LEND_DATETIME || said->code == LEND_TIMEDELTA;
+    if (said->code == LEND_ANY_TYPE) return NULL;
+    if (said->code > LEND_OBJECT || (said->code > LEND_FLOAT4_E2M1FN && said->code < LEND_OPAQUE)) return "code";
+    if (!lend_take_width(said->code, said->bits)) return "bits";
+    if (said->order != '<' && said->order != '>'
+        && (said->order != '|' || (said->bits > 8 ? said->code != LEND_OBJECT : said->code == LEND_UCS4)))
+        return "order";
+    if (said->lanes == 0 || (said->lanes != 1 && said->code >= LEND_OPAQUE)) return "lanes";
+    if (said->unit > (timed ? LEND_UNIT_as : 0)) return "unit";
+    if (said->multiplier == 0 || (said->multiplier != 1 && !timed)) return "multiplier";
+    if (size == 0 || (said->bits != 0 && size * (uint64_t)8 == bits) || (said->bits == 0 && said->code != LEND_UCS4)
+        || (said->bits == 0 ? size % 4 == 0 : said->bits < 8 && size == said->lanes))
+        return NULL;
+    return "itemsize";
+}
+
+/* Whether `held` is what `said` asks for, of which there is no doubt. Below 8 bits the itemsize tells how they lie. */
+static inline int lend_take_same_type(const lend_dtype *said, const lend_dtype *held) {
+    return said->code == held->code && (said->order == held->order || held->order == '|') && said->unit == held->unit
+           && said->bits == held->bits && said->lanes == held->lanes && said->multiplier == held->multiplier
+           && (said->bits >= 8 || said->itemsize == held->itemsize
+               || (said->itemsize == 0 && (said->bits == 0 || held->itemsize != held->lanes)));
 }
 
 /* 0, or -1 with a ValueError: the request is the caller's own fault. */
 static inline int lend_take_check_request(const lend_request *request) {
+    const lend_dtype *said = &request->dtype;
+    const char *doubt;
     if (request->struct_size < sizeof(lend_request))
         PyErr_Format(PyExc_ValueError, "lend_request.struct_size is %u: start from LEND_REQUEST_INIT",
                      (unsigned)request->struct_size);
@@ -968,11 +1064,16 @@ static inline int lend_take_check_request(const lend_request *request) {
                      (unsigned)request->flags);
     else if ((request->flags & LEND_C_ORDER) && (request->flags & LEND_F_ORDER))
         PyErr_SetString(PyExc_ValueError, "lend_request.flags has LEND_C_ORDER and LEND_F_ORDER: ask for one of them");
-    else if (request->ndim < -1 || request->ndim > LEND_TAKE_DIMS)
-        PyErr_Format(PyExc_ValueError, "lend_request.ndim is %d: -1 (any) to %d can be asked for", (int)request->ndim,
-                     LEND_TAKE_DIMS);
-    else if ((request->align & (request->align - 1)) != 0)
-        PyErr_Format(PyExc_ValueError, "lend_request.align is %u: a power of two, or 0", (unsigned)request->align);
+    else if (request->ndim < -1 || request->ndim > LEND_TAKE_DIMS || (request->align & (request->align - 1)) != 0
+             || request->align > 1u << 30 || request->device_type < 0)
+        PyErr_Format(PyExc_ValueError,
+                     "lend_request asks for what nothing is: ndim %d (-1: any, to %d), align %u (a power of two), "
+                     "device_type %d (0: any)",
+                     (int)request->ndim, LEND_TAKE_DIMS, (unsigned)request->align, (int)request->device_type);
+    else if ((doubt = lend_take_doubt(said)) != NULL)
+        PyErr_Format(PyExc_ValueError,
+                     "lend_request.dtype is no dtype, by its %s: code %u, bits %u, lanes %u, itemsize %u", doubt,
+                     (unsigned)said->code, (unsigned)said->bits, (unsigned)said->lanes, (unsigned)said->itemsize);
     else
         return 0;
     return -1;
@@ -992,21 +1093,19 @@ static inline int lend_take_judge(lend_take_job *job) {
                                       : (request->device_type != view->device_type
                                          || (request->device_id != -1 && request->device_id != view->device_id)))) {
         lend_take_refuse(job, "device", "move it with the library that made it; device_id -1 asks for any of a type",
-                         "device type %d, id %d was required (1: memory that the host reads), and its memory is on "
-                         "device type %d, id %d",
-                         (int)request->device_type, (int)request->device_id, (int)view->device_type,
-                         (int)view->device_id);
+            "device type %d, id %d was required (1: memory that the host reads), and its memory is on device type %d, "
+            "id %d", (int)request->device_type, (int)request->device_id, (int)view->device_type, (int)view->device_id);
         return LEND_TAKE_FINAL;
     }
     if (request->dtype.code != LEND_ANY_TYPE && !lend_take_same_type(&request->dtype, &view->dtype)) {
         lend_take_refuse(job, "dtype", "convert it with the library that made it: x.astype(...)",
-                         "dtype %s was required, and it holds %s", lend_take_spell(&request->dtype, wanted),
-                         lend_take_spell(&view->dtype, came));
+            "dtype %s was required, and it holds %s", lend_take_spell(&request->dtype, wanted),
+            lend_take_spell(&view->dtype, came));
         return LEND_TAKE_FINAL;
     }
     if (request->ndim != -1 && request->ndim != view->ndim) {
         lend_take_refuse(job, "ndim", "x.reshape(...), or an index", "%d dimensions were required, and it has %d",
-                         (int)request->ndim, (int)view->ndim);
+            (int)request->ndim, (int)view->ndim);
         return LEND_TAKE_FINAL;
     }
     at = request->align != 0 && view->nbytes != 0
@@ -1025,14 +1124,13 @@ static inline int lend_take_judge(lend_take_job *job) {
     if ((request->flags & LEND_COPY) || (field != NULL && (request->flags & LEND_COPY_IF_NEEDED))) job->copy = 1;
     if (job->copy && !on_host) {
         lend_take_refuse(job, "device", "x.cpu(), or what its library has to move it",
-                         "a copy would be needed, and the host does not read its memory (device type %d)",
-                         (int)view->device_type);
+            "a copy would be needed, and the host does not read its memory (device type %d)", (int)view->device_type);
         return LEND_TAKE_FINAL;
     }
     if (field != NULL && !job->copy) {
         lend_take_refuse(job, field, "LEND_COPY_IF_NEEDED in the request, or x.copy() with its library",
-                         "%s (dtype %s, ndim %d, align %u)", why, lend_take_spell(&view->dtype, came), (int)view->ndim,
-                         (unsigned)request->align);
+            "%s (dtype %s, ndim %d, align %u)", why, lend_take_spell(&view->dtype, came), (int)view->ndim,
+            (unsigned)request->align);
         return LEND_TAKE_FINAL;
     }
     return LEND_TAKE_OPEN;
@@ -1147,8 +1245,8 @@ static inline int lend_take_ask_device(lend_take_job *job) {
     }
     if (type < 1 || type > INT32_MAX) {
         job->announced = -2;
-        found = lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
-                                 "__dlpack_device__() answered %.100R, not a pair (device type above 0, id)", pair);
+        found = lend_take_fault(job, "__dlpack_device__()",
+            "__dlpack_device__() answered %.100R, not a pair (device type above 0, id)", pair);
         Py_DECREF(pair);
         return found;
     }
@@ -1201,7 +1299,7 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
         special = lend_take_is(job->object, "numpy.ma", "MaskedArray", NULL);
         if (special > 0) {
             lend_take_refuse(job, "mask", "x.filled(value), or x.data and x.mask apart",
-                             "it has a mask, which one block of memory does not carry, and which must not be ignored");
+                "it has a mask, which one block of memory does not carry, and which must not be ignored");
             return LEND_TAKE_FINAL;
         }
         if (special == 0) special = lend_take_dated(job, &dated);
@@ -1218,17 +1316,16 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     if (result < 0) return lend_take_raised(job, "PyObject_GetBuffer");
     job->lease->opened = 1; /* from here on every refusal releases it */
     if (buffer->obj == NULL)
-        return lend_take_refuse(job, "obj", LEND_TAKE_FAULT, "its buffer does not say whose it is (obj is NULL)");
+        return lend_take_fault(job, "obj", "its buffer does not say whose it is (obj is NULL)");
     if (buffer->itemsize < 0 || (uint64_t)buffer->itemsize > UINT32_MAX)
-        return lend_take_refuse(job, "itemsize", LEND_TAKE_FAULT, "itemsize is %zd", buffer->itemsize);
+        return lend_take_fault(job, "itemsize", "itemsize is %zd", buffer->itemsize);
     if (!lend_take_format(buffer->format, buffer->itemsize, &view->dtype))
         return lend_take_refuse(job, "format", LEND_TAKE_OTHER,
-                                "its buffer format '%.200s' is not understood as one dtype of %zd bytes",
-                                buffer->format, buffer->itemsize);
+            "its buffer format '%.200s' is not understood as one dtype of %zd bytes", buffer->format, buffer->itemsize);
     result = lend_take_room(job, buffer->ndim);
     if (result < 0) return result;
     if (buffer->ndim > 0 && buffer->shape == NULL)
-        return lend_take_refuse(job, "shape", LEND_TAKE_FAULT, "ndim is %d and shape is NULL", buffer->ndim);
+        return lend_take_fault(job, "shape", "ndim is %d and shape is NULL", buffer->ndim);
     view->device_type = 1;
     if (buffer->readonly || readonly) view->flags |= LEND_READONLY;
     shape = lend_take_shape(view);
@@ -1237,18 +1334,17 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     result = lend_take_check_shape(job, &empty);
     if (result < 0) return result;
     if (buffer->len < 0 || (uint64_t)buffer->len != view->nbytes)
-        return lend_take_refuse(job, "len", LEND_TAKE_FAULT, "len is %zd, and its shape of %zd-byte items needs %llu",
-                                buffer->len, buffer->itemsize, (unsigned long long)view->nbytes);
+        return lend_take_fault(job, "len", "len is %zd, and its shape of %zd-byte items needs %llu", buffer->len,
+            buffer->itemsize, (unsigned long long)view->nbytes);
     if (buffer->strides == NULL) lend_take_natural(view, 0);
     for (i = 0; i < buffer->ndim && buffer->strides != NULL; i++) strides[i] = buffer->strides[i];
     for (i = 0; i < buffer->ndim && buffer->suboffsets != NULL; i++) {
         if (buffer->suboffsets[i] < 0) continue;
         if (!(job->request->flags & (LEND_COPY | LEND_COPY_IF_NEEDED)))
             return lend_take_refuse(job, "suboffsets", "LEND_COPY_IF_NEEDED in the request, which gathers the rows",
-                                    "suboffset %d is %zd: its rows lie behind pointers, not in one block", i,
-                                    buffer->suboffsets[i]);
+                "suboffset %d is %zd: its rows lie behind pointers, not in one block", i, buffer->suboffsets[i]);
         if (buffer->strides == NULL)
-            return lend_take_refuse(job, "strides", LEND_TAKE_FAULT, "it has suboffsets and no strides");
+            return lend_take_fault(job, "strides", "it has suboffsets and no strides");
         lend_take_natural(view, 0); /* of the copy */
         job->copy = job->rows = 1;
         break;
@@ -1262,7 +1358,7 @@ static inline int lend_take_by_buffer(lend_take_job *job) {
     view->data = buffer->buf;
     if (special > 0) {
         if (view->nbytes != 8)
-            return lend_take_refuse(job, "len", LEND_TAKE_FAULT, "it is a datetime of %zd bytes", buffer->len);
+            return lend_take_fault(job, "len", "it is a datetime of %zd bytes", buffer->len);
         view->dtype = dated;
         view->ndim = 0;
         view->flags |= LEND_READONLY;
@@ -1281,27 +1377,26 @@ static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *ten
     int i, result, empty = 0, known = lend_take_dltype(tensor, flags, &view->dtype);
     if (known < 0)
         return lend_take_refuse(job, "dtype",
-                                "one value to a byte, with its library (x.astype(\"int8\"), ml_dtypes.int4), or bytes",
-                                "its values are of %s (DLPack code %u, bits %u, lanes %u): several share a byte, and "
-                                "no element of them fills whole bytes",
-                                lend_take_spell(&view->dtype, name), (unsigned)tensor->code, (unsigned)tensor->bits,
-                                (unsigned)tensor->lanes);
+            "one value to a byte, with its library (x.astype(\"int8\"), ml_dtypes.int4), or bytes",
+            "its values are of %s (DLPack code %u, bits %u, lanes %u): several share a byte, and no element of them "
+            "fills whole bytes", lend_take_spell(&view->dtype, name), (unsigned)tensor->code, (unsigned)tensor->bits,
+            (unsigned)tensor->lanes);
     if (known == 0)
         return lend_take_refuse(job, "dtype", LEND_TAKE_OTHER,
-                                "its DLPack dtype (code %u, bits %u, lanes %u) is not understood",
-                                (unsigned)tensor->code, (unsigned)tensor->bits, (unsigned)tensor->lanes);
+            "its DLPack dtype (code %u, bits %u, lanes %u) is not understood", (unsigned)tensor->code,
+            (unsigned)tensor->bits, (unsigned)tensor->lanes);
     if (tensor->device_type < 1 || tensor->device_type > 255)
-        return lend_take_refuse(job, "device", LEND_TAKE_FAULT, "its device type is %d, not a number from 1 to 255",
-                                (int)tensor->device_type);
+        return lend_take_fault(job, "device", "its device type is %d, not a number from 1 to 255",
+            (int)tensor->device_type);
     if (tensor->device_id < 0 && tensor->device_type != 1)
-        return lend_take_refuse(job, "device", LEND_TAKE_FAULT, "the id of its device (type %d) is %d, below 0",
-                                (int)tensor->device_type, (int)tensor->device_id);
+        return lend_take_fault(job, "device", "the id of its device (type %d) is %d, below 0", (int)tensor->device_type,
+            (int)tensor->device_id);
     view->device_type = tensor->device_type;
     view->device_id = tensor->device_type == 1 ? 0 : tensor->device_id;
     result = lend_take_room(job, tensor->ndim);
     if (result < 0) return result;
     if (tensor->ndim > 0 && tensor->shape == NULL)
-        return lend_take_refuse(job, "shape", LEND_TAKE_FAULT, "ndim is %d and shape is NULL", (int)tensor->ndim);
+        return lend_take_fault(job, "shape", "ndim is %d and shape is NULL", (int)tensor->ndim);
     shape = lend_take_shape(view);
     strides = lend_take_strides(view);
     for (i = 0; i < tensor->ndim; i++) shape[i] = tensor->shape[i];
@@ -1311,9 +1406,8 @@ static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *ten
     for (i = 0; i < tensor->ndim && tensor->strides != NULL; i++) {
         if (!lend_take_mul(view->dtype.itemsize, tensor->strides[i], &strides[i])) continue;
         if (shape[i] > 1 && !empty)
-            return lend_take_refuse(job, "strides", LEND_TAKE_FAULT,
-                                    "stride %d is %lld elements of %u bytes, more than fits (bounds)", i,
-                                    (long long)tensor->strides[i], (unsigned)view->dtype.itemsize);
+            return lend_take_fault(job, "strides", "stride %d is %lld elements of %u bytes, more than fits (bounds)", i,
+                (long long)tensor->strides[i], (unsigned)view->dtype.itemsize);
         strides[i] = view->dtype.itemsize; /* decides nothing */
     }
     result = lend_take_check_strides(job, empty);
@@ -1322,8 +1416,8 @@ static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *ten
         view->flags |= LEND_OPAQUE_HANDLE;
         if (empty) return LEND_TAKE_OPEN;
         if (tensor->byte_offset > (uint64_t)PY_SSIZE_T_MAX || tensor->byte_offset < (uint64_t)-job->low)
-            return lend_take_refuse(job, "byte_offset", LEND_TAKE_FAULT, "byte_offset is %llu (bounds)",
-                                    (unsigned long long)tensor->byte_offset);
+            return lend_take_fault(job, "byte_offset", "byte_offset is %llu (bounds)",
+                (unsigned long long)tensor->byte_offset);
         view->data = tensor->data;
         view->byte_offset = tensor->byte_offset;
         return LEND_TAKE_OPEN;
@@ -1331,8 +1425,8 @@ static inline int lend_take_read(lend_take_job *job, const lend_take_tensor *ten
     if (empty) return LEND_TAKE_OPEN;
     if (tensor->data == NULL) return lend_take_place(job, "data", 0);
     if (tensor->byte_offset > (uint64_t)PY_SSIZE_T_MAX || UINTPTR_MAX - (uintptr_t)tensor->data < tensor->byte_offset)
-        return lend_take_refuse(job, "byte_offset", LEND_TAKE_FAULT, "byte_offset is %llu (bounds)",
-                                (unsigned long long)tensor->byte_offset);
+        return lend_take_fault(job, "byte_offset", "byte_offset is %llu (bounds)",
+            (unsigned long long)tensor->byte_offset);
     return lend_take_place(job, "data + byte_offset", (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset);
 }
 
@@ -1354,7 +1448,7 @@ static inline int lend_take_plain(lend_take_job *job) {
             answer = lend_take_raised(job, "__torch_dispatch__");
         else if (theirs != ours)
             answer = lend_take_refuse(job, "__torch_dispatch__", "the plain tensor inside it",
-                                      "it overrides __torch_dispatch__: its memory need not hold its values");
+                "it overrides __torch_dispatch__: its memory need not hold its values");
         if (theirs == NULL || theirs != ours) answer = LEND_TAKE_FINAL;
         Py_XDECREF(ours);
         Py_XDECREF(theirs);
@@ -1363,7 +1457,38 @@ static inline int lend_take_plain(lend_take_job *job) {
     return answer < 0 ? answer : LEND_TAKE_OPEN;
 }
 
-/* Refuse a tensor of torch whose memory is not its value: the exchange table does not ask. */
+/* What an object says of itself: 1 and a new reference, 0 if it has no such attribute, -1 with an exception set. Of a
+ * tensor its class in C is asked (`base`), by `plain`, which leaves __torch_function__ out: who derives from it may say
+ * anything. */
+static inline int lend_take_hear(PyObject *object, PyObject *base, PyObject *plain, const char *name, int call,
+                                 PyObject **out) {
+    PyObject *found, *get;
+    int answer = lend_take_find(base == NULL ? object : base, name, &found);
+    if (answer <= 0) return answer;
+    if (base == NULL) {
+        *out = call ? PyObject_CallObject(found, NULL) : found;
+        if (!call) return 1;
+    } else {
+        get = PyObject_GetAttrString(found, call ? "__call__" : "__get__");
+        *out = get == NULL ? NULL : PyObject_CallFunction(plain, "O()(O)", get, object);
+        Py_XDECREF(get);
+    }
+    Py_DECREF(found);
+    return *out == NULL ? -1 : 1;
+}
+
+/* The function of torch that calls others plainly; NULL with an exception set. */
+static inline PyObject *lend_take_plainly(void) {
+    PyObject *name = PyUnicode_FromString("torch._C");
+    PyObject *module = name == NULL ? NULL : PyImport_GetModule(name);
+    PyObject *plain = module == NULL ? NULL : PyObject_GetAttrString(module, "_disabled_torch_function_impl");
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    return plain;
+}
+
+/* Refuse a tensor of torch whose memory is not its value: the exchange table does not ask. What is like one is asked
+ * in the same way. */
 static inline int lend_take_guard(lend_take_job *job) {
     static const char *const asked[] = {"requires_grad", "is_neg", "is_conj"};
     static const char *const facts[] = {"requires a gradient: what others write to its memory autograd would not see",
@@ -1374,41 +1499,45 @@ static inline int lend_take_guard(lend_take_job *job) {
     const lend_dtype *dtype = &job->view->dtype;
     const int whole = dtype->code == LEND_INT || dtype->code == LEND_UINT;
     const int last = dtype->code == LEND_COMPLEX ? 3 : whole || dtype->code == LEND_BOOL ? 1 : 2;
-    PyObject *found = NULL, *answer = NULL;
+    PyObject *tensor = NULL, *base = NULL, *plain = NULL, *found = NULL, *text;
     char expected[LEND_TAKE_TEXT] = "torch.";
     int i, said, result = LEND_TAKE_OPEN;
-    for (i = 0; i < last; i++) {
-        said = lend_take_find(job->object, asked[i], &found);
-        if (said == 0 && i == 0) return LEND_TAKE_OPEN; /* not of torch, nor like it */
+    const int torch = lend_take_is(job->object, "torch", "Tensor", &tensor);
+    if (torch > 0) {
+        base = (PyObject *)PyType_GetSlot((PyTypeObject *)tensor, Py_tp_base);
+        plain = lend_take_plainly();
+    }
+    if (torch < 0 || (torch > 0 && plain == NULL)) result = lend_take_raised(job, "torch");
+    for (i = 0; i < last && result == LEND_TAKE_OPEN; i++) {
+        said = lend_take_hear(job->object, base, plain, asked[i], i > 0, &found);
+        if (said == 0 && i == 0) break; /* not of torch, nor like it */
         if (said == 0) continue;
-        if (said > 0 && i > 0) {
-            answer = PyObject_CallObject(found, NULL);
-            Py_DECREF(found);
-            found = answer;
-        }
-        said = found == NULL ? -1 : PyObject_IsTrue(found);
+        if (said > 0) said = PyObject_IsTrue(found);
         Py_XDECREF(found);
-        if (said < 0) return lend_take_raised(job, asked[i]);
-        if (said > 0) {
+        if (said < 0) {
+            result = lend_take_raised(job, asked[i]);
+        } else if (said > 0) {
             lend_take_refuse(job, asked[i], remedies[i], "it %s", facts[i]);
-            return LEND_TAKE_FINAL;
+            result = LEND_TAKE_FINAL;
         }
     }
-    if (!whole) return LEND_TAKE_OPEN;
-    said = lend_take_is(job->object, "torch", "Tensor", NULL);
-    if (said <= 0) return said < 0 ? lend_take_raised(job, "torch") : LEND_TAKE_OPEN;
-    /* dtypes that DLPack has no word for (int4, bits8, quantized ones) come as plain integers: its own dtype tells */
-    lend_take_spell(dtype, expected + strlen(expected));
-    found = PyObject_GetAttrString(job->object, "dtype");
-    answer = found == NULL ? NULL : PyObject_Str(found);
-    Py_XDECREF(found);
-    if (answer == NULL) return lend_take_raised(job, "dtype");
-    if (PyUnicode_CompareWithASCIIString(answer, expected) != 0) {
-        lend_take_refuse(job, "dtype", "x.view(torch.uint8), if its bytes are what you want",
-                         "C has no word for its dtype %U, which DLPack shows as %s", answer, expected);
-        result = LEND_TAKE_FINAL;
+    if (result == LEND_TAKE_OPEN && whole && torch) {
+        /* dtypes that DLPack has no word for (int4, bits8, quantized ones) come as integers: its own dtype tells */
+        lend_take_spell(dtype, expected + strlen(expected));
+        said = lend_take_hear(job->object, base, plain, "dtype", 0, &found);
+        text = said > 0 ? PyObject_Str(found) : NULL;
+        if (said > 0) Py_DECREF(found);
+        if (text == NULL) {
+            result = lend_take_raised(job, "dtype");
+        } else if (PyUnicode_CompareWithASCIIString(text, expected) != 0) {
+            lend_take_refuse(job, "dtype", "x.view(torch.uint8), if its bytes are what you want",
+                "C has no word for its dtype %U, which DLPack shows as %s", text, expected);
+            result = LEND_TAKE_FINAL;
+        }
+        Py_XDECREF(text);
     }
-    Py_DECREF(answer);
+    Py_XDECREF(tensor);
+    Py_XDECREF(plain);
     return result;
 }
 
@@ -1439,10 +1568,9 @@ static inline int lend_take_inspect(lend_take_job *job, PyObject *capsule, void 
         name = PyCapsule_GetName(capsule);
         if (name != NULL && (strcmp(name, "used_dltensor") == 0 || strcmp(name, "used_dltensor_versioned") == 0))
             return lend_take_refuse(job, "capsule", "ask the producer for a new one",
-                                    "its DLPack capsule was already consumed: it is named '%s'", name);
-        return lend_take_refuse(job, "capsule", LEND_TAKE_FAULT,
-                                "its capsule is named '%.200s', not 'dltensor_versioned' or 'dltensor'",
-                                name == NULL ? "" : name);
+                "its DLPack capsule was already consumed: it is named '%s'", name);
+        return lend_take_fault(job, "capsule", "its capsule is named '%.200s', not 'dltensor_versioned' or 'dltensor'",
+            name == NULL ? "" : name);
     }
     *managed = PyCapsule_GetPointer(capsule, *versioned ? "dltensor_versioned" : "dltensor");
     if (*managed == NULL) return LEND_TAKE_FINAL;
@@ -1450,8 +1578,8 @@ static inline int lend_take_inspect(lend_take_job *job, PyObject *capsule, void 
         lend_take_versioned *tensor = (lend_take_versioned *)*managed;
         if (tensor->major != 1)
             return lend_take_refuse(job, "version", "its library's older DLPack, or a newer lend_take.h",
-                                    "its DLPack version is %u.%u, and version 1 can be read", (unsigned)tensor->major,
-                                    (unsigned)tensor->minor);
+                "its DLPack version is %u.%u, and version 1 can be read", (unsigned)tensor->major,
+                (unsigned)tensor->minor);
         lend_take_dlflags(job->view, tensor->flags);
         result = lend_take_read(job, &tensor->tensor, tensor->flags);
     } else {
@@ -1464,9 +1592,8 @@ static inline int lend_take_inspect(lend_take_job *job, PyObject *capsule, void 
     }
     if (result < 0) return result;
     if (job->announced > 0 && job->announced != job->view->device_type)
-        return lend_take_refuse(job, "device", LEND_TAKE_FAULT,
-                                "__dlpack_device__() says device type %d, and its capsule says %d",
-                                (int)job->announced, (int)job->view->device_type);
+        return lend_take_fault(job, "device", "__dlpack_device__() says device type %d, and its capsule says %d",
+            (int)job->announced, (int)job->view->device_type);
     return LEND_TAKE_OPEN;
 }
 
@@ -1487,7 +1614,7 @@ static inline int lend_take_capsule(lend_take_job *job, PyObject *capsule) {
     LEND_TAKE_UNLOCK()
     if (!claimed)
         return lend_take_refuse(job, "capsule", "ask the producer for a new one",
-                                "its DLPack capsule was consumed meanwhile");
+            "its DLPack capsule was consumed meanwhile");
     job->lease->managed = managed;
     job->lease->versioned = versioned;
     if (capsule != job->object) {
@@ -1536,8 +1663,8 @@ static inline int lend_take_by_table(lend_take_job *job) {
     job->lease->versioned = 1;
     if (managed->major != 1)
         return lend_take_refuse(job, "version", "its library's older DLPack, or a newer lend_take.h",
-                                "its DLPack version is %u.%u, and version 1 can be read", (unsigned)managed->major,
-                                (unsigned)managed->minor);
+            "its DLPack version is %u.%u, and version 1 can be read", (unsigned)managed->major,
+            (unsigned)managed->minor);
     lend_take_dlflags(job->view, managed->flags);
     result = lend_take_read(job, &managed->tensor, managed->flags);
     if (result == LEND_TAKE_OPEN) result = lend_take_guard(job);
@@ -1597,8 +1724,8 @@ static inline int lend_take_by_dlpack(lend_take_job *job) {
     if (!PyCapsule_CheckExact(capsule)) {
         name = lend_take_name(capsule);
         result = name == NULL ? LEND_TAKE_FINAL
-                              : lend_take_refuse(job, "__dlpack__()", LEND_TAKE_FAULT,
-                                                 "__dlpack__() answered %U, not a DLPack capsule", name);
+                              : lend_take_fault(job, "__dlpack__()", "__dlpack__() answered %U, not a DLPack capsule",
+                                  name);
         Py_XDECREF(name);
     } else {
         result = PyCapsule_IsValid(capsule, "dltensor") ? lend_take_shows(job->object, "__array_interface__") : 0;
@@ -1606,8 +1733,7 @@ static inline int lend_take_by_dlpack(lend_take_job *job) {
             result = lend_take_raised(job, "__array_interface__");
         else if (result > 0)
             result = lend_take_refuse(job, "capsule", "its array interface",
-                                      "it gives an unversioned capsule, which cannot say read-only, and has an array "
-                                      "interface, which can");
+                "it gives an unversioned capsule, which cannot say read-only, and has an array interface, which can");
         else
             result = lend_take_capsule(job, capsule);
         /* without a stream of the caller's DLPack orders on the legacy default stream, which CUDA calls 1 */
@@ -1712,9 +1838,9 @@ static inline int lend_take_void(lend_take_job *job, PyObject *facts, int must_b
         Py_DECREF(descr);
         if (size == -2) return lend_take_raised(job, "descr");
         if (size != dtype->itemsize)
-            return lend_take_refuse(job, "descr", LEND_TAKE_FAULT,
-                                    "its descr is no list of fields of %u bytes together, as its typestr has it",
-                                    (unsigned)dtype->itemsize);
+            return lend_take_fault(job, "descr",
+                "its descr is no list of fields of %u bytes together, as its typestr has it",
+                (unsigned)dtype->itemsize);
         if (objects)
             return lend_take_refuse(job, "descr", LEND_TAKE_OTHER, "its records hold Python objects, nobody's to lend");
         if (fields) {
@@ -1733,14 +1859,14 @@ static inline int lend_take_void(lend_take_job *job, PyObject *facts, int must_b
         if (text == NULL) result = lend_take_raised(job, "dtype");
     }
     if (result == LEND_TAKE_OPEN && text == NULL && must_be_named)
-        result = lend_take_refuse(job, "typestr", LEND_TAKE_OTHER, "there is no float of 1 byte but by the name of its "
-                                                                   "dtype, and it has none");
+        result = lend_take_refuse(job, "typestr", LEND_TAKE_OTHER,
+            "there is no float of 1 byte but by the name of its dtype, and it has none");
     if (text != NULL && ((strncmp(text, "void", 4) != 0 && strncmp(text, "record", 6) != 0) || must_be_named)) {
         /* a type that was added to NumPy (ml_dtypes) calls itself V and is told by its name */
         if (!lend_take_added(text, dtype))
             result = lend_take_refuse(job, "dtype", LEND_TAKE_OTHER,
-                                      "C has no word for its dtype '%.200s', whose typestr says %u plain bytes", text,
-                                      (unsigned)dtype->itemsize);
+                "C has no word for its dtype '%.200s', whose typestr says %u plain bytes", text,
+                (unsigned)dtype->itemsize);
     }
     Py_XDECREF(name);
     return result;
@@ -1755,12 +1881,12 @@ static inline int lend_take_sizes(lend_take_job *job, const char *field, PyObjec
         int read = lend_take_integer(PyTuple_GetItem(items, i), 1, &number, NULL);
         if (read < 0) return lend_take_raised(job, field);
         if (read == 0)
-            return lend_take_refuse(job, field, LEND_TAKE_FAULT, "its %s has %.100R, not an integer of 64 bits", field,
-                                    PyTuple_GetItem(items, i));
+            return lend_take_fault(job, field, "its %s has %.100R, not an integer of 64 bits", field,
+                PyTuple_GetItem(items, i));
         if (lend_take_mul(scale, number, &out[i])) {
             if (shape[i] > 1)
-                return lend_take_refuse(job, field, LEND_TAKE_FAULT, "its %s has %lld, more than fits (bounds)", field,
-                                        (long long)number);
+                return lend_take_fault(job, field, "its %s has %lld, more than fits (bounds)", field,
+                    (long long)number);
             out[i] = scale;
         }
     }
@@ -1784,8 +1910,7 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
     uint64_t address = 0;
     int result, empty = 0, truth;
     if (shape == NULL || !PyTuple_Check(shape))
-        return lend_take_refuse(job, "shape", LEND_TAKE_FAULT, "its shape is %.100R, not a tuple",
-                                shape == NULL ? Py_None : shape);
+        return lend_take_fault(job, "shape", "its shape is %.100R, not a tuple", shape == NULL ? Py_None : shape);
     result = lend_take_room(job, PyTuple_Size(shape));
     if (result < 0) return result;
     result = lend_take_sizes(job, "shape", shape, 1, lend_take_shape(view));
@@ -1795,8 +1920,8 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
         lend_take_natural(view, 0);
     } else {
         if (!PyTuple_Check(strides) || PyTuple_Size(strides) != view->ndim)
-            return lend_take_refuse(job, "strides", LEND_TAKE_FAULT, "its strides are %.100R, not a tuple of %d steps",
-                                    strides, (int)view->ndim);
+            return lend_take_fault(job, "strides", "its strides are %.100R, not a tuple of %d steps", strides,
+                (int)view->ndim);
         result = lend_take_sizes(job, "strides", strides, scale, lend_take_strides(view));
         if (result < 0) return result;
     }
@@ -1806,25 +1931,21 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
         result = lend_take_integer(offset, 1, &start, NULL);
         if (result < 0) return lend_take_raised(job, "offset");
         if (result == 0 || lend_take_mul(scale, start, &start))
-            return lend_take_refuse(job, "offset", LEND_TAKE_FAULT,
-                                    "its offset is %.100R, not an integer of 64 bits", offset);
+            return lend_take_fault(job, "offset", "its offset is %.100R, not an integer of 64 bits", offset);
     }
     if (place != NULL && PyTuple_Check(place)) {
         if (PyTuple_Size(place) != 2)
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
-                                    "its data is %.100R, not a pair (address, readonly)", place);
+            return lend_take_fault(job, "data", "its data is %.100R, not a pair (address, readonly)", place);
         result = lend_take_integer(PyTuple_GetItem(place, 0), 0, NULL, &address);
         truth = result > 0 ? PyObject_IsTrue(PyTuple_GetItem(place, 1)) : 0;
         if (result < 0 || truth < 0) return lend_take_raised(job, "data");
         if (result == 0)
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
-                                    "its data is %.100R, not a pair (address, readonly)", place);
+            return lend_take_fault(job, "data", "its data is %.100R, not a pair (address, readonly)", place);
         if (start != 0 && !kind->in_elements)
-            return lend_take_refuse(job, "offset", LEND_TAKE_FAULT,
-                                    "its offset is %lld, and must be 0 beside an address", (long long)start);
+            return lend_take_fault(job, "offset", "its offset is %lld, and must be 0 beside an address",
+                (long long)start);
         if (start < 0 ? address < (uint64_t)-(start + 1) + 1 : UINT64_MAX - address < (uint64_t)start)
-            return lend_take_refuse(job, "offset", LEND_TAKE_FAULT,
-                                    "its offset %.100R leaves the address space (bounds)", offset);
+            return lend_take_fault(job, "offset", "its offset %.100R leaves the address space (bounds)", offset);
         if (truth) view->flags |= LEND_READONLY;
         if (address == 0) start = 0;
         result = lend_take_place(job, "data", address + (uint64_t)start);
@@ -1834,23 +1955,21 @@ static inline int lend_take_facts(lend_take_job *job, const lend_take_kind *kind
         Py_buffer *buffer = &job->lease->buffer;
         if (place == NULL || place == Py_None) place = job->object;
         if (kind->device_type != 1 || !PyObject_CheckBuffer(place))
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT, "its data is no pair (address, readonly)%s",
-                                    kind->device_type == 1 ? ", and no buffer" : "");
+            return lend_take_fault(job, "data", "its data is no pair (address, readonly)%s",
+                kind->device_type == 1 ? ", and no buffer" : "");
         if (PyObject_GetBuffer(place, buffer, PyBUF_ANY_CONTIGUOUS) < 0) return lend_take_raised(job, "data");
         job->lease->opened = 1;
         if (buffer->len < 0 || (buffer->len > 0 && buffer->buf == NULL) || buffer->ndim < 0
             || buffer->ndim > LEND_TAKE_DIMS || (buffer->ndim > 0 && buffer->strides != NULL && buffer->shape == NULL)
             || !PyBuffer_IsContiguous(buffer, 'A'))
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT, "its data is no contiguous buffer");
+            return lend_take_fault(job, "data", "its data is no contiguous buffer");
         if (buffer->obj == NULL || UINTPTR_MAX - (uintptr_t)buffer->buf < (uintptr_t)buffer->len)
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
-                                    "its data is a buffer that leaves the address space (bounds), or says not whose it "
-                                    "is");
+            return lend_take_fault(job, "data",
+                "its data is a buffer that leaves the address space (bounds), or says not whose it is");
         if (start > buffer->len || start < -job->low || job->high > buffer->len - start)
-            return lend_take_refuse(job, "data", LEND_TAKE_FAULT,
-                                    "bytes %lld to %lld from offset %lld on are described, and its buffer has %zd "
-                                    "(bounds)",
-                                    (long long)job->low, (long long)job->high, (long long)start, buffer->len);
+            return lend_take_fault(job, "data",
+                "bytes %lld to %lld from offset %lld on are described, and its buffer has %zd (bounds)",
+                (long long)job->low, (long long)job->high, (long long)start, buffer->len);
         if (buffer->readonly) view->flags |= LEND_READONLY;
         if (job->high > job->low) view->data = (char *)buffer->buf + start;
     }
@@ -1869,8 +1988,8 @@ static inline int lend_take_version(lend_take_job *job, const lend_take_kind *ki
     if (read < 0) return lend_take_raised(job, "version");
     if (read == 0 || *out < least || *out > most)
         return lend_take_refuse(job, "version", "its library's other protocols, or a newer lend_take.h",
-                                "its version is %.100R, and %s can be read", version == NULL ? Py_None : version,
-                                least != 0 ? "1" : "0 to 3");
+            "its version is %.100R, and %s can be read", version == NULL ? Py_None : version,
+            least != 0 ? "1" : "0 to 3");
     return LEND_TAKE_OPEN;
 }
 
@@ -1883,33 +2002,30 @@ static inline int lend_take_meaning(lend_take_job *job, const lend_take_kind *ki
     int result, eight;
     if (text == NULL || strlen(text) != (size_t)length) {
         PyErr_Clear();
-        return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT, "its typestr is %.100R, not a text such as '<f4'",
-                                typestr == NULL ? Py_None : typestr);
+        return lend_take_fault(job, "typestr", "its typestr is %.100R, not a text such as '<f4'",
+            typestr == NULL ? Py_None : typestr);
     }
     eight = strcmp(text + (*text == '<' || *text == '>' || *text == '|' || *text == '='), "f1") == 0;
     if (eight) job->view->dtype = lend_take_dtype(LEND_OPAQUE, 0, 1, 1, 0); /* of ml_dtypes: which, only a name tells */
     if ((!eight && !lend_take_typestr(text, &job->view->dtype))
         || strchr(kind->typestrs, text[*text == '<' || *text == '>' || *text == '|' || *text == '=']) == NULL)
         return lend_take_refuse(job, "typestr", LEND_TAKE_OTHER,
-                                "its typestr '%.200s' is not understood (objects and bits never are)", text);
+            "its typestr '%.200s' is not understood (objects and bits never are)", text);
     if (kind->device_type != 1 && job->view->dtype.order == '>')
-        return lend_take_refuse(job, "typestr", LEND_TAKE_FAULT,
-                                "its typestr '%.200s' is big-endian, on a device", text);
+        return lend_take_fault(job, "typestr", "its typestr '%.200s' is big-endian, on a device", text);
     if (job->view->dtype.code == LEND_OPAQUE) {
         result = lend_take_void(job, facts, eight);
         if (result < 0) return result;
     }
     if (mask != NULL && mask != Py_None)
         return lend_take_refuse(job, "mask", "data and mask apart, or filled with a value",
-                                "it has a mask, which one block of memory does not carry, and which must not be "
-                                "ignored");
+            "it has a mask, which one block of memory does not carry, and which must not be ignored");
     job->ordered = stream != NULL;
     if (stream != NULL && stream != Py_None) {
         result = lend_take_integer(stream, 0, NULL, &number);
         if (result < 0) return lend_take_raised(job, "stream");
         if (result == 0 || number == 0 || number > UINTPTR_MAX)
-            return lend_take_refuse(job, "stream", LEND_TAKE_FAULT,
-                                    "its stream is %.100R: not a stream, or ambiguous", stream);
+            return lend_take_fault(job, "stream", "its stream is %.100R: not a stream, or ambiguous", stream);
         job->view->sync = (void *)(uintptr_t)number;
     }
     return LEND_TAKE_OPEN;
@@ -1930,12 +2046,11 @@ static inline int lend_take_put(lend_take_job *job, const lend_take_kind *kind) 
     const int fits = kind->device_type == 14 ? told == 14
                                              : told == 2 || told == 3 || told == 10 || told == 11 || told == 13;
     if (told > 0 && !fits)
-        return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
-                                "its __dlpack_device__() announces device type %d, which contradicts its %s", (int)told,
-                                kind->attribute);
+        return lend_take_fault(job, "__dlpack_device__()",
+            "its __dlpack_device__() announces device type %d, which contradicts its %s", (int)told, kind->attribute);
     if (told > 0 && job->announced_id == -2)
-        return lend_take_refuse(job, "__dlpack_device__()", LEND_TAKE_FAULT,
-                                "its __dlpack_device__() announces device type %d with an id that is none", (int)told);
+        return lend_take_fault(job, "__dlpack_device__()",
+            "its __dlpack_device__() announces device type %d with an id that is none", (int)told);
     job->view->device_type = told == 10 || told == 11 ? 10 : kind->device_type;
     job->view->device_id = told == job->view->device_type ? job->announced_id : -1; /* the interface does not tell */
     return LEND_TAKE_OPEN;
@@ -1951,8 +2066,8 @@ static inline int lend_take_by_interface(lend_take_job *job, const lend_take_kin
     if (!PyDict_Check(facts)) {
         name = lend_take_name(facts);
         result = name == NULL ? LEND_TAKE_FINAL
-                              : lend_take_refuse(job, kind->attribute, LEND_TAKE_FAULT, "its %s is %U, not a dict",
-                                                 kind->attribute, name);
+                              : lend_take_fault(job, kind->attribute, "its %s is %U, not a dict", kind->attribute,
+                                  name);
         Py_XDECREF(name);
         Py_DECREF(facts);
         return result;

@@ -154,10 +154,15 @@ WRAPPED_WRONG = [
       for strides in ((BELOW, 4), (12, BELOW))),
     untrue("no data", "data of the lend_view is 0", data=0),
     untrue("data at the end", "data of the lend_view is", data=2**64 - 4),
-    untrue("a handle", "flags of the lend_view is 32", flags=32),
-    *(untrue(f"byte_offset {n}", f"byte_offset of the lend_view is {n}", byte_offset=n)
-      for n in (2**64 - 1, 2**63, 2**62 + 1)),
-    untrue("an offset past the end", "byte_offset of the lend_view is 64", data=2**64 - 8, byte_offset=64),
+    untrue("a handle", "flags of the lend_view are 0x20 (LEND_OPAQUE_HANDLE), ", "no address", flags=32),
+    untrue("a handle with an offset", "flags of the lend_view are 0x20", flags=32, byte_offset=8),
+    untrue("flags to come", "flags of the lend_view are 0x40000001", "0x40000000 is not", flags=0x40000001),
+    untrue("a flag of a request", "0x100 (LEND_WRITABLE)", "of a request", flags=256),
+    untrue("a false order", "0x2 (LEND_C_CONTIGUOUS), not true", flags=2, strides=(16, 4)),
+    untrue("two orders", "LEND_C_CONTIGUOUS | LEND_F_CONTIGUOUS), not one order of the two", flags=6),
+    untrue("a false alignment", "0x8 (LEND_ALIGNED), not true", flags=8, data=HERE + 1),
+    *(untrue(f"byte_offset {n}", f"byte_offset of the lend_view is {n}", "not 0", byte_offset=n)
+      for n in (8, 2**64 - 1, 2**63, 2**62 + 1)),
     *(dtype(*facts) for facts in [
         (2, 0, 0, 17, 1, 2, 1), (2, ord("<"), 0, 0, 1, 0, 1), (200, ord("<"), 0, 32, 1, 4, 1), (255, ord("|"), 0, 0,
             1, 0, 1),
@@ -166,11 +171,10 @@ WRAPPED_WRONG = [
     ]),
 ]  # fmt: skip
 WRAPPED_ODD = [
-    Odd("flags to come", {"flags": 0x40000001}, {"readonly": True}),
-    Odd("row-major, whatever the strides", {"flags": 2, "strides": (LEAST, MOST)}, {"strides": (12, 4)}, True),
+    Odd("row-major, as the strides are", {"flags": 2 | 8 | 16}, {"strides": (12, 4), "exclusive": True}, True),
+    Odd("row-major, without strides", {"flags": 2, "strides": (0, 0)}, {"strides": (12, 4)}, True),
     Odd("a number of a cpu", {"device": (1, 99)}, {"device": lend.Device("cpu")}),
     Odd("a number nobody knows", {"device": (2, -1)}, {"device": lend.Device("cuda:?")}, True),
-    Odd("an offset", {"byte_offset": 8}, {"ptr": HERE + 8}),
     Odd("a row repeated", {"strides": (0, 4)}, {"readonly": True}, True),
     Odd("nothing", {"shape": (0, 3), "strides": (LEAST, MOST), "data": 0}, {"nbytes": 0}, True),
     Odd("64 dimensions", {"shape": (1,) * 64, "strides": (4,) * 64}, {"ndim": 64}, True),
