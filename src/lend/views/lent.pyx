@@ -20,6 +20,7 @@ cdef dict _hooks = {
     "array": ("lend.adapters.numpy", "array"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),
+    "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "to": ("lend.plan.ways", "to"),
     "verify": ("lend.plan.recheck", "verify"),
@@ -161,6 +162,18 @@ cdef class Lent:
         """
         alive(&self.record, self)
         call_hook("verify")(self)
+
+    # without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for it
+    # before the buffer, and make so many zeros
+
+    def __int__(self):
+        return call_hook("number")(self, int)
+
+    def __float__(self):
+        return call_hook("number")(self, float)
+
+    def __complex__(self):
+        return call_hook("number")(self, complex)
 
     # -- protocols --
 

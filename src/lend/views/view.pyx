@@ -353,6 +353,9 @@ cdef class View(Lent):
         """The bytes of the elements in row-major ("C") or column-major ("F") order; copies."""
         return derived().tobytes(self, order)
 
+    def __bytes__(self):
+        return derived().tobytes(self, "C")
+
     def copy(self, order="C"):
         """A View of fresh, writable, 64-byte aligned memory with the same values; counted by `lend.copies()`."""
         return derived().copied(self, order, False, "copy()")
