@@ -153,9 +153,9 @@ def test_one_number_is_made_a_number(name, cls, value):
 
 @pytest.mark.parametrize("cls", [list, tuple])
 def test_what_has_no_elements_is_told_what_has(cls):
-    with pytest.raises(lend.errors.NotLendable, match=r"without dimensions is one element(?s:.*)item\(\)"):
+    with pytest.raises(lend.errors.NotLendable, match=r"iteration over a 0-d View(?s:.*)\.tolist\(\)"):
         lend.to(lend.view(b"1")[0], cls)
-    with pytest.raises(lend.errors.NotLendable, match=r"a Buffer is untyped bytes(?s:.*)x\.view\(\)"):
+    with pytest.raises(lend.errors.NotLendable, match=r"a Buffer is sliced; for elements take \.view\(dtype\)"):
         lend.to(lend.buffer(b"1"), cls)
 
 

@@ -16,11 +16,11 @@ from lend.adapters.rules import (
     Reason,
     Rules,
     native_name,
+    no_bytes,
     only,
     way_out,
 )
 from lend.errors import LendError, UnsupportedLayout, UnsupportedType
-from lend.protocols import refusals
 from lend.views import describe
 
 TYPE_CHECKING = False
@@ -176,14 +176,9 @@ def buffer_giver(facts: "Any") -> "Give":
     return give
 
 
-def refuse_for_buffer(facts: "Any", rules: Rules) -> "LendError | None":
-    """Pointers to Python objects are no bytes to hand out."""
-    return refusals.holds_objects(facts, "shown as bytes") if facts.dtype.has_objects else None
-
-
 BUFFER = Rules(
     "pyarrow", "pyarrow.Buffer", "buffer protocol", buffer_giver,
-    refuse=refuse_for_buffer, layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
+    refuse=no_bytes, layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
 )  # fmt: skip
 
 _FORMS = {"Array": ARRAY, "Tensor": TENSOR, "Buffer": BUFFER}

@@ -1,17 +1,13 @@
-"""Python's own classes as targets: what they make of a View is known beforehand, and what they would refuse.
-
-Any class is called, and what a class of Python or of a library raises becomes a refusal. Of those that are listed here
-the rules say so before, for `lend.explain`; they make something of their own, whatever they are given.
-"""
+"""Python's own classes as targets: what they would refuse is known before, since trying it costs nothing."""
 
 import sys
 from io import BytesIO
 
-from lend.adapters.rules import ANEW, ANY, EVERY_DEVICE, HOST, Reason, Rules
+from lend import front
+from lend.adapters.rules import ANEW, EVERY_DEVICE, HOST, Reason, Rules, no_bytes
 from lend.errors import LendError, NotLendable
-from lend.protocols import refusals
 from lend.protocols.classes import full_name, module_of
-from lend.views import packed, scalars
+from lend.views.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,83 +15,48 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
-    from lend.plan.facts import Facts
-    from lend.views.buffers import Buffer
-    from lend.views.view import View
-
-    Refuse = Callable[[Any, Rules], Exception | None]
 
 _OF_BYTES = (bytes, bytearray, BytesIO)
 _OF_PARTS = (list, tuple, set, frozenset)
-_OF_NUMBERS = (int, float, complex, bool)
+_OF_ONE = (int, float, complex, bool)
 
 
 def rules(call: "Any", whole: bool) -> "Rules | None":
-    """The rules of a class that is known here; None for everything else that can be called."""
-    if any(call is cls for cls in _OF_BYTES):
-        copied = Reason(ANEW, f"{call.__name__} copies whatever it is given")
-        packs = lambda facts: (copied, facts.nbytes) if facts.nbytes else None  # noqa: E731
-        return _rules(call, _no_bytes, packs, HOST, lambda _: _bytes_giver(call))
-    refuse: Refuse | None = None
-    if any(call is cls for cls in _OF_PARTS):
-        refuse = _no_parts(call, whole)
-    elif any(call is cls for cls in _OF_NUMBERS):
-        refuse = _no_number(call, whole)
-    elif isinstance(call, type) and full_name(call) == "array.array":
-        refuse = _no_array
+    """The rules of a class that makes something of its own of whatever it is given; None for what else is called."""
+    if type(call) is not type:
+        return None  # a metaclass may compare as it likes
+    name = full_name(call)
+    refuse = None
+    if call in _OF_BYTES:
+        copied = Reason(ANEW, f"{name} copies whatever it is given")
+        return Rules(
+            name, name, "call", _bytes_giver(call, whole), refuse=no_bytes, devices=HOST, swapped=True, unknown=True,
+            packs=lambda facts: (copied, facts.nbytes) if facts.nbytes else None,
+        )  # fmt: skip
+    if call in _OF_PARTS or call in _OF_ONE or name == "array.array":
+        refuse = _refuse(call, whole)
     elif call is not str:
         return None
-    made = Reason(ANEW, f"{call.__name__} makes Python objects of what it is given, and is never the memory itself")
-    return _rules(call, refuse, lambda _: (made, None), EVERY_DEVICE, giver(call, []))
-
-
-def _rules(cls: type, refuse: "Any", packs: "Any", devices: "frozenset[int]", give: "Any") -> Rules:
-    name = full_name(cls)
+    made = Reason(ANEW, f"{name} makes Python objects of what it is given, and is never the memory itself")
     return Rules(
-        name, name, "call", give, refuse=refuse, devices=devices, layout=ANY, swapped=True, unknown=True, packs=packs
-    )
+        name, name, "call", giver(call, []), refuse=refuse, devices=EVERY_DEVICE, swapped=True, unknown=True,
+        packs=lambda _: (made, None),
+    )  # fmt: skip
 
 
-# -- what they refuse ----------------------------------------------------------------------------------------------
+def _refuse(cls: type, whole: bool) -> "Callable[[Any, Rules], LendError | None]":
+    """What the class says to a View like that: it is asked for its first element, or made of it."""
 
-
-def _no_bytes(facts: "Facts", rules: Rules) -> "LendError | None":
-    """Pointers to Python objects are no bytes to hand out."""
-    return refusals.holds_objects(facts, "shown as bytes") if facts.dtype.has_objects else None
-
-
-def _no_parts(cls: type, whole: bool) -> "Refuse":
-    """What has no elements to iterate over, or none that are Views."""
-
-    def refuse(facts: "Facts", rules: Rules) -> "LendError | None":
-        if whole or not facts.shape:
-            what = "a Buffer is untyped bytes" if whole else "a View without dimensions is one element"
-            return NotLendable.build(
-                f"{cls.__name__} takes elements one by one, and {what}",
-                came=facts.came,
-                remedy=f"lend.to(x.view(), {cls.__name__}), of bytes" if whole else "lend.view(x).item(), the value",
-            )
-        if facts.view is not None and facts.dtype.shares_bytes:
-            try:
-                packed.rows(facts.view)
-            except LendError as refusal:
-                return refusal
-        return None
-
-    return refuse
-
-
-def _no_number(cls: type, whole: bool) -> "Refuse":
-    """What is not one number, or none of that class: nan has no int."""
-
-    def refuse(facts: "Facts", rules: Rules) -> "LendError | None":
+    def refuse(facts: "Any", rules: Rules) -> "LendError | None":
         view = facts.view
-        if view is None:  # still to be written out
-            short = None if facts.shape else "len() of a 0-d View"
-            why = short if cls is bool else scalars.no_number(facts, cls)
-            return None if why is None else _not_made([], cls, facts, TypeError(why))
+        if view is None:  # still to be written: one element at every place looks like it
+            memory = bytes(facts.itemsize or 1)
+            view = View.from_pointer(
+                front.view(memory).ptr, facts.shape, facts.dtype, strides=(0,) * len(facts.shape), owner=memory
+            )
+        handed = view.buffer if whole else view
         try:
-            cls(view.buffer if whole else view)
+            next(iter(handed), None) if cls in _OF_PARTS else cls(handed)
         except LendError as refusal:
             return refusal
         except (MemoryError, RecursionError):
@@ -107,43 +68,24 @@ def _no_number(cls: type, whole: bool) -> "Refuse":
     return refuse
 
 
-def _no_array(facts: "Facts", rules: Rules) -> "LendError":
-    """array.array wants a type code first."""
-    return NotLendable.build(
-        "array.array is made of a type code and values, not of memory alone",
-        came=facts.came,
-        remedy=[
-            'array.array("B", lend.to(x, bytes)), or another code: a copy',
-            'lend.to(x, "memoryview"), which shares',
-        ],
+def _bytes_giver(cls: "Any", whole: bool) -> "Callable[[Any], Give]":
+    """All bytes, of whatever dtype and strides, copied once: BytesIO shares what it gets."""
+    if whole or cls is bytes:
+        return lambda _: cls
+    if cls is BytesIO:
+        return lambda _: lambda handed: cls(bytes(handed))
+    # under a dtype for which the buffer protocol has a word
+    return lambda facts: (
+        lambda handed: cls(handed.buffer if facts.strides is None else handed.reinterpret(f"opaque[{facts.itemsize}]"))
     )
 
 
-# -- what is called ------------------------------------------------------------------------------------------------
-
-
-def _bytes_giver(cls: type) -> "Give":
-    """All bytes, of whatever dtype and strides: `bytes` asks a View itself, the others are given what they can take."""
-    if cls is bytes:
-        return cls
-    if cls is BytesIO:
-        return lambda handed: BytesIO(bytes(handed))  # which it shares
-    return lambda handed: bytearray(_plain(handed))
-
-
-def _plain(handed: "Any") -> "View | Buffer":
-    """The same memory under a dtype for which the buffer protocol has a word, whatever it held."""
-    if not hasattr(handed, "shape"):
-        return handed
-    return handed.buffer if handed.strides is None else handed.reinterpret(f"opaque[{handed.itemsize}]")
-
-
-def giver(cls: type, forms: "list[str]") -> "Callable[[Any], Give]":
+def giver(cls: "Any", forms: "list[str]") -> "Callable[[Any], Give]":
     """What a class of Python's or of a library raises is told with what to name in its place."""
     if not forms and module_of(cls).partition(".")[0] not in sys.stdlib_module_names:
         return lambda _: cls
 
-    def giver_of(facts: "Any") -> "Any":
+    def giver_of(facts: "Any") -> "Give":
         def give(handed: "Any") -> "Any":
             try:
                 return cls(handed)
@@ -161,12 +103,10 @@ def _not_made(forms: "list[str]", cls: type, facts: "Any", error: BaseException)
     remedy = "a class that takes memory: memoryview, bytes, bytearray; or lend.view(x).tolist() for the values"
     if forms:
         remedy = f"lend.to(x, {' or '.join(forms)}), or a function of your own, which is called with a View"
-    refusal = NotLendable.from_producer(
-        error,
-        f"{full_name(cls)} is made of other things than a View",
-        door=f"{full_name(cls)}(view)",
-        came=facts.came,
-        remedy=remedy,
-    )
+    name = full_name(cls)
+    if name == "array.array":
+        remedy = 'array.array("B", lend.to(x, bytes)), or another code: a copy'
+    fact = f"{name} is made of other things than a View"
+    refusal = NotLendable.from_producer(error, fact, door=f"{name}(view)", came=facts.came, remedy=remedy)
     refusal.__cause__ = error
     return refusal

@@ -337,7 +337,7 @@ class Draft:
 
 def _check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+        raise refusals.no_choice("copy", copy)
 
 
 @lets_go

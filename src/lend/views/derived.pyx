@@ -480,7 +480,8 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
     cdef Owner owner = hold(view, &record)
     cdef View made
     if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+        from lend.protocols import refusals
+        raise refusals.no_choice("copy", copy)
     if stream is not None:
         check_stream(&record, shown, stream)
     if dl_device is not None:

@@ -18,6 +18,7 @@ cdef dict _hooks = {
     "apart": ("lend.plan.recheck", "apart"),
     "own_view": ("lend.doors", "own_view"),
     "array": ("lend.adapters.numpy", "array"),
+    "assign": ("lend.views.scalars", "assign"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),
     "number": ("lend.views.scalars", "number"),
@@ -163,16 +164,27 @@ cdef class Lent:
         alive(&self.record, self)
         call_hook("verify")(self)
 
-    # without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for it
-    # before the buffer, and make so many zeros
+    def __setitem__(self, index, value):
+        seldom()
+        call_hook("assign")(self, index)
+
+    def __delitem__(self, index):
+        seldom()
+        call_hook("assign")(self, index)
+
+    # Without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for
+    # it before the buffer, and make so many zeros.
 
     def __int__(self):
+        seldom()
         return call_hook("number")(self, int)
 
     def __float__(self):
+        seldom()
         return call_hook("number")(self, float)
 
     def __complex__(self):
+        seldom()
         return call_hook("number")(self, complex)
 
     # -- protocols --
