@@ -243,6 +243,12 @@ def test_without_its_byte_order_a_struct_code_is_no_name(code):
         DType(code)
 
 
+@pytest.mark.parametrize("text", ["=2i", "<??", "=id", "=(2)d", "=T{i:a:}", "=", "=Z"])
+def test_several_struct_codes_are_no_name(text):
+    with pytest.raises(ValueError, match="names no dtype"):
+        DType(text)
+
+
 @pytest.mark.parametrize(("code", "meant"), [("l", "'int64' or 'int32'"), ("L", "'uint64' or 'uint32'")])
 def test_a_long_is_not_guessed_where_a_format_and_numpy_differ(code, meant):
     assert DType("@" + code) == DType.from_format(code)

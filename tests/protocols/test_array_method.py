@@ -111,16 +111,11 @@ def test_what_cannot_be_asked_not_to_copy_is_refused_all_the_same(keywords):
 
 
 def test_what_is_refused_says_what_to_do():
-    class Zoned(ArrayMethod):
-        class dtype:
-            tz = "UTC"
-
     masked = ArrayMethod(np.ma.array([1, 2], mask=[0, 1]))
     for lender, remedy in {
         Calls(lambda: np.arange(3)): r"lend\.view\(x, copy=True\)",
         masked: r"filled\(value\)",
         OnDevice(np.zeros(3)): r"x\.cpu\(\)",
-        Zoned(np.zeros(3)): "in UTC",
     }.items():
         with pytest.raises(NotLendable, match=rf"try +: .*{remedy}"):
             lend.view(lender)

@@ -50,12 +50,6 @@ def test_bytes_are_not_read_as_text(text, cls):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-def test_a_buffer_is_no_number(cls):
-    with pytest.raises(TypeError, match=rf"{cls.__name__}\(\) takes .*this Buffer is bytes: b\.view\(dtype\)\.item"):
-        cls(lend.buffer(b"12"))
-
-
-@pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("dtype", ["datetime64[s]", "timedelta64[s]", "opaque[8]", "bytes[8]", "text[2]", "handle"])
 def test_what_is_no_number_is_refused_with_where_its_value_is(dtype, cls):
     view = lend.view(bytearray(8)).reinterpret(dtype)[0]

@@ -71,7 +71,6 @@ COPYING = {
     "to": lambda value: lend.to(b"", "memoryview", copy=value),
     "explain": lambda value: lend.explain(b"", "memoryview", copy=value),
     "explain all": lambda value: lend.explain(b"", copy=value),
-    "DLPack": lambda value: VIEW.__dlpack__(copy=value, max_version=(1, 3)),
     "the array method": lambda value: VIEW.__array__(copy=value),
 }
 
@@ -81,6 +80,12 @@ COPYING = {
 def test_copy_is_true_or_false_and_no_number(ask, value):
     with pytest.raises(TypeError, match=r"(copy|writable) is None, True or False, not "):
         ask(value)
+
+
+@pytest.mark.parametrize("value", ["x", 0, 1, (1, 0)], ids=repr)
+def test_copy_of_dlpack_is_true_or_false(value):
+    with pytest.raises(ValueError, match="copy is None, True or False"):
+        VIEW.__dlpack__(copy=value, max_version=(1, 3))
 
 
 @pytest.mark.parametrize("value", [5, "cpu", ("cpu", 0), (1,), (1, 0, 0), (None, 0)], ids=repr)

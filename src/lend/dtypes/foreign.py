@@ -118,6 +118,7 @@ def named(text: str, names: "Any") -> "DType":
     if made is None and sign and (rest not in ("l", "L") or sign in "@^"):
         try:
             made = DType.from_format(text)
+            made = None if made.kind == "record" else made  # of several codes
         except (UnsupportedType, ValueError):
             made = None
     if made is None:

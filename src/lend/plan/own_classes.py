@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OF_BYTES = (bytes, bytearray, BytesIO)
 _OF_PARTS = (list, tuple, set, frozenset)
-_OF_ONE = (int, float, complex, bool)
+_TRIED = (*_OF_PARTS, int, float, complex, bool)
 
 
 def rules(call: "Any", whole: bool) -> "Rules | None":
@@ -26,21 +26,20 @@ def rules(call: "Any", whole: bool) -> "Rules | None":
     if type(call) is not type:
         return None  # a metaclass may compare as it likes
     name = full_name(call)
-    refuse = None
-    if call in _OF_BYTES:
-        copied = Reason(ANEW, f"{name} copies whatever it is given")
-        return Rules(
-            name, name, "call", _bytes_giver(call, whole), refuse=no_bytes, devices=HOST, swapped=True, unknown=True,
-            packs=lambda facts: (copied, facts.nbytes) if facts.nbytes else None,
-        )  # fmt: skip
-    if call in _OF_PARTS or call in _OF_ONE or name == "array.array":
+    refuse: Any = None
+    give = giver(call, [])
+    copies = call in _OF_BYTES
+    if copies:
+        refuse, give = no_bytes, give if whole or call is bytes else _bytes_giver(call)
+    elif call in _TRIED or name == "array.array":
         refuse = _refuse(call, whole)
     elif call is not str:
         return None
-    made = Reason(ANEW, f"{name} makes Python objects of what it is given, and is never the memory itself")
+    does = "copies" if copies else "makes Python objects of"
+    made = Reason(ANEW, f"{name} {does} whatever it is given, and is never the memory itself")
     return Rules(
-        name, name, "call", giver(call, []), refuse=refuse, devices=EVERY_DEVICE, swapped=True, unknown=True,
-        packs=lambda _: (made, None),
+        name, name, "call", give, refuse=refuse, devices=HOST if copies else EVERY_DEVICE, swapped=True, unknown=True,
+        packs=lambda facts: (made, facts.nbytes if copies else None) if facts.nbytes or not copies else None,
     )  # fmt: skip
 
 
@@ -50,10 +49,9 @@ def _refuse(cls: type, whole: bool) -> "Callable[[Any, Rules], LendError | None]
     def refuse(facts: "Any", rules: Rules) -> "LendError | None":
         view = facts.view
         if view is None:  # still to be written: one element at every place looks like it
-            memory = bytes(facts.itemsize or 1)
-            view = View.from_pointer(
-                front.view(memory).ptr, facts.shape, facts.dtype, strides=(0,) * len(facts.shape), owner=memory
-            )
+            one = bytes(facts.itemsize or 1)
+            steps = (0,) * len(facts.shape)
+            view = View.from_pointer(front.view(one).ptr, facts.shape, facts.dtype, strides=steps, owner=one)
         handed = view.buffer if whole else view
         try:
             next(iter(handed), None) if cls in _OF_PARTS else cls(handed)
@@ -62,21 +60,18 @@ def _refuse(cls: type, whole: bool) -> "Callable[[Any, Rules], LendError | None]
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - becomes ours, with it as the cause
-            return _not_made([], cls, facts, error)
+            return _not_made([], cls, facts.came, error)
         return None
 
     return refuse
 
 
-def _bytes_giver(cls: "Any", whole: bool) -> "Callable[[Any], Give]":
-    """All bytes, of whatever dtype and strides, copied once: BytesIO shares what it gets."""
-    if whole or cls is bytes:
-        return lambda _: cls
+def _bytes_giver(cls: "Any") -> "Callable[[Any], Give]":
+    """All bytes, of whatever dtype and strides, copied once: BytesIO shares bytes; any buffer says opaque ones."""
     if cls is BytesIO:
-        return lambda _: lambda handed: cls(bytes(handed))
-    # under a dtype for which the buffer protocol has a word
+        return lambda _: lambda view: cls(bytes(view))
     return lambda facts: (
-        lambda handed: cls(handed.buffer if facts.strides is None else handed.reinterpret(f"opaque[{facts.itemsize}]"))
+        lambda view: cls(view.buffer if facts.strides is None else view.reinterpret(f"opaque[{facts.itemsize}]"))
     )
 
 
@@ -86,20 +81,22 @@ def giver(cls: "Any", forms: "list[str]") -> "Callable[[Any], Give]":
         return lambda _: cls
 
     def giver_of(facts: "Any") -> "Give":
+        came = facts.came  # the function holds it as long as an error of it is held
+
         def give(handed: "Any") -> "Any":
             try:
                 return cls(handed)
             except (LendError, MemoryError, RecursionError):
                 raise
             except Exception as error:  # constructors raise what they like; it is the cause of ours
-                raise _not_made(forms, cls, facts, error) from error
+                raise _not_made(forms, cls, came, error) from error
 
         return give
 
     return giver_of
 
 
-def _not_made(forms: "list[str]", cls: type, facts: "Any", error: BaseException) -> NotLendable:
+def _not_made(forms: "list[str]", cls: type, came: str, error: BaseException) -> NotLendable:
     remedy = "a class that takes memory: memoryview, bytes, bytearray; or lend.view(x).tolist() for the values"
     if forms:
         remedy = f"lend.to(x, {' or '.join(forms)}), or a function of your own, which is called with a View"
@@ -107,6 +104,6 @@ def _not_made(forms: "list[str]", cls: type, facts: "Any", error: BaseException)
     if name == "array.array":
         remedy = 'array.array("B", lend.to(x, bytes)), or another code: a copy'
     fact = f"{name} is made of other things than a View"
-    refusal = NotLendable.from_producer(error, fact, door=f"{name}(view)", came=facts.came, remedy=remedy)
+    refusal = NotLendable.from_producer(error, fact, door=f"{name}(view)", came=came, remedy=remedy)
     refusal.__cause__ = error
     return refusal

@@ -154,7 +154,6 @@ _INSTEAD = {
     "new array": "lend.view(x, copy=True)",
     "masked": "x.__array__().filled(value), or lend.view(x.__array__().data) and its mask apart",
     "device": "what its library copies to the host: x.cpu(), x.get() or x.copy_to_host()",
-    "time zone": "the numbers alone, in UTC, as its library gives them",
 }
 
 

@@ -37,7 +37,7 @@ def buffer(b: "Buffer") -> str:
     return "<Buffer released>" if b.released else f"<Buffer {_body(b)}>"
 
 
-def is_view(obj: "View | Buffer") -> "TypeGuard[View]":
+def _is_view(obj: "View | Buffer") -> "TypeGuard[View]":
     return hasattr(obj, "shape")
 
 
@@ -47,7 +47,7 @@ def layout(v: "View") -> str:
 
 def _body(obj: "View | Buffer") -> str:
     words = []
-    if is_view(obj):
+    if _is_view(obj):
         words.append(f"{layout(obj)} on {obj.device}")
         if not obj.c_contiguous:
             words.append(f"strides {obj.strides}")

@@ -172,21 +172,6 @@ cdef class Lent:
         seldom()
         call_hook("assign")(self, index)
 
-    # Without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for
-    # it before the buffer, and make so many zeros.
-
-    def __int__(self):
-        seldom()
-        return call_hook("number")(self, int)
-
-    def __float__(self):
-        seldom()
-        return call_hook("number")(self, float)
-
-    def __complex__(self):
-        seldom()
-        return call_hook("number")(self, complex)
-
     # -- protocols --
 
     def __dlpack_device__(self):

@@ -1,5 +1,6 @@
 """What operators answer: int() and its like the value of the number that it is, never its bytes read as text."""
 
+from lend._core.letting_go import lets_go
 from lend.views import describe
 
 TYPE_CHECKING = False
@@ -14,21 +15,21 @@ _NUMBERS = frozenset(
 )
 
 
-def number(lent: "View | Buffer", cls: type) -> "Any":
-    """What `int(lent)` and its like answer; TypeError for what is not one number, or of another kind."""
-    came, remedy = "bytes", "b.view(dtype).item(index) is one"
-    if describe.is_view(lent):
-        dtype, shape = lent.dtype, lent.shape
-        came, remedy = describe.layout(lent), "v.item(index) is one value, v.tolist() has all"
-        if not shape:
-            remedy = "v.item() is the value"
-            if dtype.kind in _NUMBERS and dtype.lanes == 1:
-                if dtype.kind != "complex" or cls is complex:
-                    return cls(lent.item())
-                remedy = "v.item().real is its real part"
-    raise TypeError(f"{cls.__name__}() takes one number, and this {type(lent).__name__} is {came}: {remedy}")
+@lets_go
+def number(view: "View", cls: type) -> "Any":
+    """What `int(view)` and its like answer; TypeError for what is not one number, or of another kind."""
+    dtype, shape = view.dtype, view.shape
+    remedy = "v.item(index) is one value, v.tolist() has all"
+    if not shape:
+        remedy = "v.item() is the value"
+        if dtype.kind in _NUMBERS and dtype.lanes == 1:
+            if dtype.kind != "complex" or cls is complex:
+                return cls(view.item())
+            remedy = "v.item().real is its real part"
+    raise TypeError(f"{cls.__name__}() takes one number, and this View is {describe.layout(view)}: {remedy}")
 
 
+@lets_go
 def assign(lent: "View | Buffer", index: object) -> "Never":
     """What `v[0] = 1` answers: a TypeError that says what is written to in its place."""
     name = type(lent).__name__
