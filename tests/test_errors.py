@@ -106,3 +106,8 @@ def test_no_space_shows_its_text_alone():
 def test_no_space_keeps_the_errno_of_the_exception_it_quotes():
     error = errors.NoSpace.from_producer(OSError(errno.EDQUOT, "quota"), "no room", door="ftruncate")
     assert error.errno == errno.EDQUOT
+
+
+def test_the_room_of_errors_shows_errors_alone():
+    assert dir(errors) == errors.__all__
+    assert all(issubclass(getattr(errors, name), errors.LendError) for name in dir(errors))

@@ -297,3 +297,8 @@ def test_a_subclass_is_copied_and_pickled_by_its_attributes(duplicate, slots):
     producer.numbers = array.array("i", [1, 2, 3])
     assert producer.__array_interface__["shape"] == (3,)
     assert lend.view(duplicate(producer)).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("target", [None, "memoryview"])
+def test_explain_names_lend_itself(target):
+    assert lend.explain(Samples(), target).protocol == "lend itself"

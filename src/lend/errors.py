@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
+
+def __dir__() -> "list[str]":
+    return [*__all__]  # what makes them is no part of it
+
+
 _LABELS = (("wanted", "wanted"), ("came", "came"), ("tried", "tried"), ("try", "remedy"))
 _CONTINUED = "\n" + " " * 11
 

@@ -12,7 +12,7 @@ from lend._core.c_view cimport lend_view
 from lend._core.checked cimport raise_pending
 from lend._core.owners cimport DLPackOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
-    C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_WRITABLE, Record, clear_dims,
+    C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_COPY, WANT_WRITABLE, Record, clear_dims,
     copy_record, has_gaps,
 )
 from lend._core.seldom cimport seldom
@@ -167,14 +167,14 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     """
     cdef View made
     cdef int want = WANT_ANY
-    if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
-    if writable is not None and writable is not True and writable is not False:
-        raise TypeError(f"writable is None, True or False, not {writable!r:.60}")
-    if writable and not copy:
+    check_choice("copy", copy)
+    check_choice("writable", writable)
+    if copy:
+        want = WANT_COPY
+    elif writable:
         want = WANT_WRITABLE
     made = take(obj, want, copy is True)
-    if want:
+    if want == WANT_WRITABLE:
         check_word(obj, made)
     if (copy is None and writable is None and device is None and dtype is None and ndim is None and order is None
             and align is None and stream is None):
@@ -214,11 +214,11 @@ def buffer(obj, *, copy=None, writable=None):
     """
     cdef int want = WANT_BYTES
     cdef View made
-    if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
-    if writable is not None and writable is not True and writable is not False:
-        raise TypeError(f"writable is None, True or False, not {writable!r:.60}")
-    if writable and not copy:
+    check_choice("copy", copy)
+    check_choice("writable", writable)
+    if copy:
+        want |= WANT_COPY
+    elif writable:
         want |= WANT_WRITABLE
     made = take(obj, want, copy is True)
     if want & WANT_WRITABLE:
@@ -267,6 +267,15 @@ cdef Owner owned(object obj, Record* record, int want):
         record.ndim = 0
         raise MemoryError
     return owner
+
+
+cdef int check_choice(str name, object value) except -1:
+    """copy= and writable= are one of three: 1 is none of them."""
+    seldom()
+    if value is not None and value is not True and value is not False:
+        from lend.protocols import refusals
+        raise refusals.no_choice(name, value)
+    return 0
 
 
 cdef View take(object obj, int want, bint gather):

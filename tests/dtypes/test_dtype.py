@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import lend
 from lend.dtypes import DType
 from lend.errors import UnsupportedType
 
@@ -216,6 +217,54 @@ def test_every_name_that_is_suggested_is_one():
     for names in refusals._ELSEWHERE.values():
         for name in names.split(" "):
             assert str(DType(name)) == name
+
+
+CODES = {
+    "?": "bool", "b": "int8", "B": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32", "q": "int64",
+    "Q": "uint64", "n": "int64", "N": "uint64", "P": "uint64", "e": "float16", "f": "float32", "d": "float64",
+    "g": "longdouble", "Ze": "complex32", "Zf": "complex64", "Zd": "complex128", "Zg": "clongdouble", "F": "complex64",
+    "D": "complex128", "G": "clongdouble", "O": "object", "c": "bytes[1]", "7s": "bytes[7]", "3w": "text[3]",
+    "7x": "opaque[7]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_struct_code_with_its_byte_order_in_front_names_a_dtype(code):
+    native = DType(CODES[code])
+    other = "big" if sys.byteorder == "little" else "little"
+    assert DType("=" + code) == DType("@" + code) == DType("^" + code) == native
+    assert DType(SWAPPED + code) == native.newbyteorder(other)
+    assert DType("!" + code) == native.newbyteorder("big")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_without_its_byte_order_a_struct_code_is_no_name(code):
+    with pytest.raises(ValueError, match="names no dtype"):
+        DType(code)
+
+
+@pytest.mark.parametrize("text", ["=2i", "<??", "=id", "=(2)d", "=T{i:a:}", "=", "=Z"])
+def test_several_struct_codes_are_no_name(text):
+    with pytest.raises(ValueError, match="names no dtype"):
+        DType(text)
+
+
+@pytest.mark.parametrize(("code", "meant"), [("l", "'int64' or 'int32'"), ("L", "'uint64' or 'uint32'")])
+def test_a_long_is_not_guessed_where_a_format_and_numpy_differ(code, meant):
+    assert DType("@" + code) == DType.from_format(code)
+    with pytest.raises(ValueError, match=f"did you mean {meant}"):
+        DType("=" + code)
+
+
+def test_a_registered_name_names_its_dtype():
+    lend.register_dtype("test_named16", "uint16")
+    assert DType("test_named16") == DType("=test_named16") == "uint16"
+    assert DType(SWAPPED + "test_named16") == SWAPPED + "uint16"
+    assert DType([("a", "test_named16")]).fields["a"].dtype == "uint16"
+    assert lend.view(bytearray(4)).reinterpret("test_named16").tolist() == [0, 0]
+    lend.register_dtype("test_named16", "uint16")
+    with pytest.raises(ValueError, match="is registered as uint16, and cannot be int16 as well"):
+        lend.register_dtype("test_named16", "int16")
 
 
 @pytest.mark.parametrize(("cls", "name"), [(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128")])

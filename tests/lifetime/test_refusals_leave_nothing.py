@@ -5,7 +5,9 @@ and the collector finds nothing to collect: no error keeps itself alive through 
 """
 
 import copy
+import decimal
 import importlib
+import operator
 import sys
 
 import pytest
@@ -280,6 +282,14 @@ HANDLED = REFUSALS | LATE | {
     "an item out of bounds": (IndexError, floats, lambda p: lend.view(p).item(6)),
     "too many indices of an item": (IndexError, floats, lambda p: lend.view(p).item(0, 0)),
     "a copy to a target": (CopyRequired, floats, lambda p: lend.to(p, bytes, copy=False)),
+    "several numbers as one": (TypeError, floats, lambda p: int(lend.view(p))),
+    "an assignment": (TypeError, floats, lambda p: operator.setitem(lend.view(p), 0, 1)),
+    "several numbers to a class of one": (NotLendable, floats, lambda p: lend.to(p, int)),
+    "no dimension to a list": (NotLendable, floats, lambda p: lend.to(lend.view(p).reshape(-1)[0], list)),
+    "elements that share bytes to a list": (
+        UnsupportedLayout, floats, lambda p: lend.to(lend.view(p).reshape(-1).reinterpret("int4_packed"), list),
+    ),
+    "a class that is made of other things": (NotLendable, floats, lambda p: lend.to(p, decimal.Decimal)),
 }  # fmt: skip
 # the error names the View itself, for "did you mean": the interpreter's own doing
 del HANDLED["an attribute that is none"]

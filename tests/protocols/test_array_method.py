@@ -85,6 +85,42 @@ def test_an_array_made_for_us_is_a_copy_and_refused(make):
         lend.view(Calls(make))
 
 
+@pytest.mark.parametrize("make", FRESH.values(), ids=FRESH)
+@pytest.mark.parametrize("lent", [lend.view, lend.buffer])
+def test_where_a_copy_is_asked_for_a_new_array_is_copied_once(make, lent):
+    lender = Calls(make)
+    for _ in range(2):  # the second time the door is known
+        with lend.copies() as counted:
+            copied = lent(lender, copy=True)
+        assert counted.count == 1
+        assert (copied.readonly, copied.ptr % 64) == (False, 0)
+    assert lender.asked == [False] * 2
+    assert lend.view(Calls(make), copy=True).tolist() == make().tolist()
+    with pytest.raises(NotLendable, match="copy=False"):
+        lend.view(lender)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"copy": True}], ids=str)
+def test_what_cannot_be_asked_not_to_copy_is_refused_all_the_same(keywords):
+    def fail():
+        raise ValueError("there are nulls")
+
+    for lender in (Calls(fail), Old(np.zeros(3))):
+        with pytest.raises(NotLendable):
+            lend.view(lender, **keywords)
+
+
+def test_what_is_refused_says_what_to_do():
+    masked = ArrayMethod(np.ma.array([1, 2], mask=[0, 1]))
+    for lender, remedy in {
+        Calls(lambda: np.arange(3)): r"lend\.view\(x, copy=True\)",
+        masked: r"filled\(value\)",
+        OnDevice(np.zeros(3)): r"x\.cpu\(\)",
+    }.items():
+        with pytest.raises(NotLendable, match=rf"try +: .*{remedy}"):
+            lend.view(lender)
+
+
 KEPT = np.arange(12.0)
 SHARED = {
     "the array": lambda: KEPT,

@@ -154,7 +154,7 @@ def test_a_format_without_a_meaning_is_opaque_or_refused(text):
     except LendError:
         pass
     else:
-        assert view.tobytes() == bytes(16)
+        assert view.dtype.has_objects or view.tobytes() == bytes(16)
         del view
     assert exporter.audit() == []
 

@@ -82,7 +82,7 @@ def written_in_memory(view, folder):
 
 def assigned_to_a_bytearray(view, folder):
     made = bytearray(b"...................")
-    made[2:-1] = view
+    made[2:-1] = memoryview(view)
     return bytes(made[2:-1])
 
 
@@ -116,6 +116,15 @@ READS = {
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_the_standard_library_reads(make, read, tmp_path):
     assert read(make(), tmp_path) == TEXT
+
+
+def test_a_bytearray_takes_no_view_into_a_slice_as_it_takes_no_number():
+    # what has __float__ is a number to it, an ndarray too
+    made = bytearray(16)
+    with pytest.raises(TypeError):
+        made[:] = lend.view(TEXT)
+    made[:] = lend.buffer(TEXT)
+    assert made == TEXT
 
 
 SUMS = {"hashlib": lambda data: hashlib.sha256(data).hexdigest(), "crc32": zlib.crc32, "adler32": zlib.adler32}

@@ -1,6 +1,7 @@
 """The source tree as the house tests see it: which modules there are, on which floor each stands, what it imports."""
 
 import ast
+import os
 import re
 import sys
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "lend"
+
+_SKIPPED_FOLDERS = {"build", "dist", "shared", "__pycache__"}
+_TEXT = {"", ".py", ".pyi", ".pyx", ".pxd", ".h", ".c", ".md", ".toml", ".build", ".txt", ".sh", ".rst", ".cfg", ".yml"}
 
 # The floors of ARCHITECTURE.md, by the first name below `lend`. A new room is entered here, and there.
 FLOORS = {
@@ -42,6 +46,17 @@ def files(*suffixes: str) -> list[Path]:
     """Our files of these kinds below src/lend, without the vendored header."""
     found = (path for path in PACKAGE.rglob("*") if path.suffix in suffixes and path.name != "dlpack.h")
     return sorted(found)
+
+
+def project_files():
+    """Text files of the project: what git would hold, told without git."""
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [f for f in folders if f == ".ci" or not (f.startswith(".") or f in _SKIPPED_FOLDERS)]
+        folders[:] = [f for f in folders if not Path(folder, f, "pyvenv.cfg").exists()]
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.suffix in _TEXT:
+                yield path
 
 
 def label(path: Path) -> str:

@@ -6,7 +6,7 @@ import struct
 import pytest
 
 
-def _numpy(make):
+def of_numpy(make):
     return lambda: make(pytest.importorskip("numpy"))
 
 
@@ -30,14 +30,14 @@ SOURCES = {
     "doubles": lambda: array.array("d", [1.0, 2.0]),
     "nothing": lambda: b"",
     "a buffer of C": _rows_behind_pointers,
-    "floats": _numpy(lambda np: np.arange(4, dtype="float32")),
-    "unaligned floats": _numpy(lambda np: np.arange(5, dtype="float32")[1:]),
-    "bools": _numpy(lambda np: np.array([True, False, True])),
-    "a table of bools": _numpy(lambda np: np.ones((2, 2), bool)),
-    "foreign byte order": _numpy(lambda np: np.arange(3, dtype=">i4")),
-    "backwards": _numpy(lambda np: np.arange(3.0)[::-1]),
-    "with gaps": _numpy(lambda np: np.arange(6.0)[::2]),
-    "datetimes": _numpy(lambda np: np.zeros(2, "datetime64[s]")),
+    "floats": of_numpy(lambda np: np.arange(4, dtype="float32")),
+    "unaligned floats": of_numpy(lambda np: np.arange(5, dtype="float32")[1:]),
+    "bools": of_numpy(lambda np: np.array([True, False, True])),
+    "a table of bools": of_numpy(lambda np: np.ones((2, 2), bool)),
+    "foreign byte order": of_numpy(lambda np: np.arange(3, dtype=">i4")),
+    "backwards": of_numpy(lambda np: np.arange(3.0)[::-1]),
+    "with gaps": of_numpy(lambda np: np.arange(6.0)[::2]),
+    "datetimes": of_numpy(lambda np: np.zeros(2, "datetime64[s]")),
     "a conjugate": _torch(lambda torch: torch.tensor([1j]).conj()),
     "bfloat16": _torch(lambda torch: torch.ones(2, dtype=torch.bfloat16)),
     "an image": _image,

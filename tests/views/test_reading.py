@@ -1,9 +1,12 @@
 """Reading values through a View: the host reads what is there, and nothing that is not."""
 
+import ctypes
+import pickle
+
 import pytest
 
 import lend
-from lend.errors import LeaseLost, LendError
+from lend.errors import LeaseLost, LendError, UnsupportedType
 
 READS = {
     "item": lambda view: view[0].item(),
@@ -53,3 +56,43 @@ def test_an_open_export_at_the_end_of_a_with_block_is_told():
     with pytest.raises(LendError, match="cannot be released"), lend.view(b"abc") as view:
         shown = memoryview(view)
     assert shown.tobytes() == b"abc"
+
+
+class Record(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int64), ("thing", ctypes.py_object)]
+
+
+OF_OBJECTS = {
+    "objects": lambda: lend.view((ctypes.py_object * 3)(1, None, "x")),
+    "one": lambda: lend.view((ctypes.py_object * 3)(1, None, "x"))[0],
+    "none": lambda: lend.view((ctypes.py_object * 3)(1, None, "x"))[:0],
+    "every second": lambda: lend.view((ctypes.py_object * 3)(1, None, "x"))[::2],
+    "records": lambda: lend.view((Record * 2)(Record(1, None), Record(2, None))),
+}
+AS_BYTES = {
+    "tobytes": lambda view: view.tobytes(),
+    "tobytes in order F": lambda view: view.tobytes("F"),
+    "bytes": bytes,
+    "buffer": lambda view: view.buffer,
+    "to bytes": lambda view: lend.to(view, bytes),
+    "pickle": pickle.dumps,
+}
+
+
+@pytest.mark.parametrize("make", OF_OBJECTS.values(), ids=OF_OBJECTS)
+@pytest.mark.parametrize("read", AS_BYTES.values(), ids=AS_BYTES)
+def test_addresses_of_objects_are_not_handed_out_as_bytes(make, read):
+    with pytest.raises(UnsupportedType, match="pointers to Python objects"):
+        read(make())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["uint8", ">int32", "datetime64[s]", "bfloat16", "int4_packed", "opaque[2]", "text[1]"]
+)
+def test_bytes_of_a_view_are_those_of_its_elements(dtype):
+    memory = bytearray(range(16))
+    assert bytes(lend.view(memory).reinterpret(dtype)) == memory
+
+
+def test_bytes_of_a_view_with_gaps_leave_them_out():
+    assert bytes(lend.view(bytes(range(6)))[::-2]) == b"\5\3\1"

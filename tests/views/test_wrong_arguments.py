@@ -63,6 +63,25 @@ def test_what_an_index_raises_passes():
         VIEW[type("Index", (), {"__index__": lambda self: (_ for _ in ()).throw(TypeError("not today"))})()]
 
 
+COPYING = {
+    "view": lambda value: lend.view(b"", copy=value),
+    "buffer": lambda value: lend.buffer(b"", copy=value),
+    "view, writable": lambda value: lend.view(b"", writable=value),
+    "buffer, writable": lambda value: lend.buffer(b"", writable=value),
+    "to": lambda value: lend.to(b"", "memoryview", copy=value),
+    "explain": lambda value: lend.explain(b"", "memoryview", copy=value),
+    "explain all": lambda value: lend.explain(b"", copy=value),
+    "the array method": lambda value: VIEW.__array__(copy=value),
+}
+
+
+@pytest.mark.parametrize("value", ["x", 0, 1, (1, 0)], ids=repr)
+@pytest.mark.parametrize("ask", COPYING.values(), ids=COPYING)
+def test_copy_is_true_or_false_and_no_number(ask, value):
+    with pytest.raises(TypeError, match=r"(copy|writable) is None, True or False, not "):
+        ask(value)
+
+
 @pytest.mark.parametrize("value", ["x", 0, 1, (1, 0)], ids=repr)
 def test_copy_of_dlpack_is_true_or_false(value):
     with pytest.raises(ValueError, match="copy is None, True or False"):
@@ -126,3 +145,26 @@ def test_an_object_of_any_attribute_is_not_said_to_have_a_time_zone():
     with pytest.raises(LendError) as caught:
         lend.view(MagicMock())
     assert "time zone" not in str(caught.value)
+
+
+def assigned(lent):
+    lent[0] = 1
+
+
+def deleted(lent):
+    del lent[0]
+
+
+@pytest.mark.parametrize("change", [assigned, deleted])
+@pytest.mark.parametrize("lend_it", [lend.view, lend.buffer])
+def test_what_is_lent_is_not_assigned_to_and_says_what_is(change, lend_it):
+    with pytest.raises(TypeError, match=r'is not assigned to.*lend\.to\(v, "numpy"\)\[0\] = 1, or memoryview\(v\)'):
+        change(lend_it(bytearray(4)))
+    with pytest.raises(TypeError, match=rf"read-only; lend\.{lend_it.__name__}\(x, copy=True\) is not"):
+        change(lend_it(bytes(4)))
+
+
+def test_what_it_says_is_written_to_is():
+    memory = bytearray(4)
+    memoryview(lend.view(memory))[0] = 1
+    assert memory[0] == 1

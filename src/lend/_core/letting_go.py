@@ -17,6 +17,7 @@ def lets_go(work: "Work") -> "Work":
         except BaseException as error:
             del args, keywords
             _clear_frames(error)
+            _clear_frames(error.__cause__)
             raise
 
     letting_go.__name__ = work.__name__
@@ -24,9 +25,9 @@ def lets_go(work: "Work") -> "Work":
     return letting_go  # type: ignore[return-value]
 
 
-def _clear_frames(error: BaseException) -> None:
+def _clear_frames(error: "BaseException | None") -> None:
     """Clear the names in lend's own frames. Those of others are theirs, and no line of the traceback is lost."""
-    trace = error.__traceback__
+    trace = None if error is None else error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
         if frame.f_globals.get("__name__", "").startswith("lend."):

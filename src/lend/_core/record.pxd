@@ -34,6 +34,7 @@ cdef enum:
     WANT_ANY = 0
     WANT_WRITABLE = 1
     WANT_BYTES = 2       # untyped: a format that is not understood is no obstacle
+    WANT_COPY = 4        # it is copied in any case: `__array__` may make a new array
 
     # DLPack device codes that the core must know by name
     DEVICE_CPU = 1

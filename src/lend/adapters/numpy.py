@@ -282,6 +282,8 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
     from lend.protocols import refusals
     from lend.views import derived
 
+    if copy is not None and copy is not True and copy is not False:
+        raise refusals.no_choice("copy", copy)
     facts = Facts.of(view)
     if facts.device.type not in HOST:
         raise refusals.not_host(view, None)

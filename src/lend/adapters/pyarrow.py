@@ -16,6 +16,7 @@ from lend.adapters.rules import (
     Reason,
     Rules,
     native_name,
+    no_bytes,
     only,
     way_out,
 )
@@ -177,7 +178,7 @@ def buffer_giver(facts: "Any") -> "Give":
 
 BUFFER = Rules(
     "pyarrow", "pyarrow.Buffer", "buffer protocol", buffer_giver,
-    layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
+    refuse=no_bytes, layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
 )  # fmt: skip
 
 _FORMS = {"Array": ARRAY, "Tensor": TENSOR, "Buffer": BUFFER}

@@ -250,6 +250,13 @@ def only(names: "frozenset[str]") -> "Callable[[Any, Rules], UnsupportedType | N
     return refuse
 
 
+def no_bytes(facts: "Any", rules: Rules) -> "Exception | None":
+    """A `refuse` for targets of bytes: pointers to Python objects are none to hand out."""
+    from lend.protocols import refusals
+
+    return refusals.holds_objects(facts, "shown as bytes") if facts.dtype.has_objects else None
+
+
 # -- judging memory by the rules -----------------------------------------------------------------------------------
 
 

@@ -136,9 +136,9 @@ cdef int code_of(object dtype, Code* out) except -1:
             out[0] = (<DType> DType.from_format(text)).code
             return 0
         if not read_text(text, out):
-            from lend.dtypes.refusals import unknown_text
+            from lend.dtypes.foreign import named
 
-            raise unknown_text(text, WORDS)
+            out[0] = (<DType> named(text, WORDS)).code
         return 0
     if dtype is bool or dtype is int or dtype is float or dtype is complex:
         text = "bool" if dtype is bool else "int64" if dtype is int else "float64" if dtype is float else "complex128"
@@ -195,6 +195,8 @@ cdef class DType:
           width), ``"object"``, ``"handle"``, ``"float32x4"`` (lanes); ``"int4"`` stands one to a byte and
           ``"int4_packed"`` two, as do the other types of less than a byte, from the lowest bits on;
         - a typestr of the array interfaces: ``"<i4"``, ``"|b1"``, ``"<M8[ns]"``, ``"|V7"``, ``"|S7"``, ``"<U7"``;
+        - a struct format with its byte order in front, ``"=q"``, ``"<Zd"``, but for ``l`` and ``L``, which are of four
+          bytes in a format and of eight elsewhere; and a name that was given to `register_dtype`;
         - a record, as NumPy describes one: a list of ``(name, dtype)`` or ``(name, dtype, shape)``, where a name may be
           ``(title, name)`` and ``("", "V4")`` is padding; a dict of names, formats, offsets, itemsize, titles, aligned;
           or its struct format, ``"T{i:a:xxxxd:b:}"``;

@@ -3,7 +3,7 @@
 Loaded when the first such dtype is met, never by `import lend`; it imports NumPy only to make one of its dtypes.
 """
 
-__all__ = ["from_ctypes", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
+__all__ = ["from_ctypes", "named", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
 
 from _thread import allocate_lock
 
@@ -35,7 +35,8 @@ def register_dtype(name: str, dtype: object) -> None:
     """Say which dtype of lend has the same bits as a dtype of another library that lend does not know.
 
     From then on an array whose ``dtype.name`` is `name` is taken by `lend.view`, as a View of `dtype`: the same bits,
-    under a name that every consumer knows. Nothing is converted, and what the values mean stays yours to know.
+    under a name that every consumer knows; and ``DType(name)`` is `dtype`. Nothing is converted, and what the values
+    mean stays yours to know.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def register_dtype(name: str, dtype: object) -> None:
     --------
     >>> import lend
     >>> lend.register_dtype("example_fixed16", "int16")
+    >>> lend.DType("example_fixed16")
+    DType('int16')
     >>> lend.register_dtype("example_fixed16", "float16")
     Traceback (most recent call last):
     ...
@@ -68,7 +71,7 @@ def register_dtype(name: str, dtype: object) -> None:
     if made.has_objects:
         raise ValueError(f"{name!r:.60} cannot be {made}: bytes never become pointers to Python objects")
     try:
-        own = DType(name)
+        own = None if name in _registered else DType(name)
     except (ValueError, UnsupportedType):
         own = None
     if own is None and name.rstrip("0123456789") in _OF_NUMPY:
@@ -101,6 +104,26 @@ def registered(dtype: object) -> "DType | None":
     typestr = getattr(dtype, "str", None)
     swapped = type(typestr) is str and typestr[:1] == (">" if DType("<u2").is_native else "<")
     return made.newbyteorder("swap") if swapped else made
+
+
+def named(text: str, names: "Any") -> "DType":
+    """What a text means that is no name of lend's: a registered one, or a struct format with its order in front."""
+    from lend.dtypes.dtype import DType
+    from lend.dtypes.refusals import unknown_text
+
+    sign, rest = (text[0], text[1:]) if text[:1] in tuple("=<>!@^") else ("", text)
+    made = _registered.get(text) or _registered.get(rest)
+    if made is not None and sign:
+        made = made.newbyteorder("little" if sign == "<" else "big" if sign in ">!" else "native")
+    if made is None and sign and (rest not in ("l", "L") or sign in "@^"):
+        try:
+            made = DType.from_format(text)
+            made = None if made.kind == "record" else made  # of several codes
+        except (UnsupportedType, ValueError):
+            made = None
+    if made is None:
+        raise unknown_text(text, names)
+    return made
 
 
 def spell(dtype: object) -> "str | DType | None":

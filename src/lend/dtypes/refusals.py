@@ -52,6 +52,8 @@ def _meant(text: str, names: "Container[str]") -> "list[str]":
     letters = rest.rstrip("0123456789")
     if letters in _LETTERS:  # f32, as Rust and jax say
         rest = _LETTERS[letters] + rest[len(letters) :]
+    if text[:1] in ("<", ">", "=", "!") and rest in ("l", "L"):  # four bytes in a struct format, eight in NumPy
+        rest = "int" if rest == "l" else "uint"
     found = _ELSEWHERE.get(rest, rest).split(" ")
     if rest not in _ELSEWHERE and (rest not in names or rest.endswith("_packed")):
         return []

@@ -93,6 +93,10 @@ class Facts:
     _came: "str | None"
     _told: str
 
+    def _describe(self) -> str:
+        """What a refusal shows of it, as of a View."""
+        return self.came
+
     @property
     def came(self) -> str:
         """What a message shows of it: worked out only when something is said."""

@@ -19,6 +19,7 @@ from lend.protocols.buffer import buffer_offered
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import derived
 from lend.views.buffers import Buffer
+from lend.views.producer import Producer
 from lend.views.view import View
 
 TYPE_CHECKING = False
@@ -131,6 +132,8 @@ class Draft:
         packed = self.packing is not None and self.packing[1] is not None
         if copy is True and not self.reasons and not packed and not fresh:
             self.reasons = [Reason("copy", "copy=True")]
+        if self.reasons and facts.dtype.has_objects:
+            raise refusals.holds_objects(facts, "copied")
         if self.reasons and not facts.device.is_host:
             raise NotHostAccessible.build(
                 f"{self.reasons[0].why}: a copy is made by the host, which does not read memory on {facts.device}",
@@ -334,7 +337,7 @@ class Draft:
 
 def _check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
-        raise TypeError(f"copy is None, True or False, not {copy!r:.60}")
+        raise refusals.no_choice("copy", copy)
 
 
 @lets_go
@@ -432,7 +435,7 @@ _NOT_IN_STRUCTS = ("datetime", "timedelta", "opaque", "bytes", "text", "object",
 
 def protocol_of(obj: "Any", view: View) -> str:
     """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
-    if type(obj) is View or type(obj) is Buffer:
+    if type(obj) is View or type(obj) is Buffer or issubclass(type(obj), Producer):
         return "lend itself"
     owner = view.owner
     pending = getattr(doors.adapter_of(obj), "unresolved", None)

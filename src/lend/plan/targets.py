@@ -1,12 +1,12 @@
 """Which target is meant: a name, a module, a class of a library, or any callable."""
 
 import sys
-from io import BytesIO
 
 from lend.adapters.asking import guarded
-from lend.adapters.rules import ANEW, ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Reason, Rules
+from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Rules
 from lend.dtypes import DType
-from lend.errors import LendError, NotLendable
+from lend.errors import LendError
+from lend.plan import own_classes
 from lend.protocols.classes import full_name, module_of
 
 TYPE_CHECKING = False
@@ -28,10 +28,6 @@ _TO_COME = ("pandas", "polars", "duckdb", "arro3", "cupy", "cudf")
 # top module of a class that may name a target -> target
 _TOPS = {**{name: name for name in ADAPTERS}, "jaxlib": "jax", "builtins": "memoryview"}
 
-
-# classes whose call makes something of its own, whatever it is given
-_OF_BYTES = (bytes, bytearray, BytesIO)
-_OF_OBJECTS = (list, tuple, set, frozenset, str, int, float, complex, bool)
 
 # keywords that are no options of a target, but requirements of `view`
 _REQUIREMENTS = ("align", "ndim", "order", "stream", "writable")
@@ -65,15 +61,26 @@ class Target:
             return self.library.choose(facts, self.form, whole)
         if self.call is not None:
             call, name = self.call, _name_of(self.call)
+            known = own_classes.rules(call, whole)
+            if known is not None:
+                return known
             own = _library_of(call)
             # torch.from_dlpack writes through read-only memory just as a torch.Tensor of ours would
             readonly = KEPT if own is None else own.choose(facts, None, whole).readonly
-            giver = _class_giver(own, call) if isinstance(call, type) else lambda _: call
+            giver = own_classes.giver(call, self._forms(own)) if isinstance(call, type) else lambda _: call
             return Rules(
                 name, name, "call", giver, devices=EVERY_DEVICE, layout=ANY,
-                swapped=True, readonly=readonly, unknown=True, packs=_made_anew(call),
+                swapped=True, readonly=readonly, unknown=True,
             )  # fmt: skip
         return OURSELVES
+
+    @staticmethod
+    def _forms(own: "Library | None") -> "list[str]":
+        """The targets to name in place of a class of a library that is none."""
+        first: dict[str, str] = {}
+        for name, form in () if own is None else _spelled(own).items():
+            first.setdefault(form, name)
+        return [*first.values()][:3]
 
     @property
     def said(self) -> str:
@@ -221,59 +228,12 @@ def _library_of(call: "Any") -> "Library | None":
     return None if top is None else library(top)
 
 
-def _made_anew(call: "Any") -> "Any":
-    """`packs` for a class that shares nothing with what it is given; None for everything else that can be called."""
-    if any(call is cls for cls in _OF_BYTES):
-        copied = Reason(ANEW, f"{call.__name__} copies whatever it is given")
-        return lambda facts: (copied, facts.nbytes) if facts.nbytes else None
-    if any(call is cls for cls in _OF_OBJECTS):
-        made = Reason(ANEW, f"{call.__name__} makes Python objects of what it is given, and is never the memory itself")
-        return lambda _: (made, None)
-    return None
-
-
 def _dtype_name(dtype: "Any") -> str:
     """A dtype that somebody asked for, as NumPy spells it."""
     try:
         return str(DType(dtype).newbyteorder("native").name)
     except (LendError, TypeError, ValueError):
         return "float32"
-
-
-def _class_giver(own: "Library | None", cls: type) -> "Any":
-    """A class of a library is called as any callable is; what its constructor raises is told with what to name."""
-    if own is None and module_of(cls) != "builtins":
-        return lambda _: cls
-
-    def giver(facts: "Any") -> "Any":
-        def give(handed: "Any") -> "Any":
-            try:
-                return cls(handed)
-            except (LendError, MemoryError, RecursionError):
-                raise
-            except Exception as error:  # constructors raise what they like; it is the cause of ours
-                raise _not_made(own, cls, facts, error) from error
-
-        return give
-
-    return giver
-
-
-def _not_made(own: "Library | None", cls: type, facts: "Any", error: BaseException) -> NotLendable:
-    remedy = "a class that takes memory: memoryview, bytes, bytearray; or lend.view(x).tolist() for the values"
-    if own is not None:
-        first: dict[str, str] = {}
-        for name, form in _spelled(own).items():
-            first.setdefault(form, name)
-        forms = " or ".join([*first.values()][:3])
-        remedy = f"lend.to(x, {forms}), or a function of your own, which is called with a View"
-    return NotLendable.from_producer(
-        error,
-        f"{full_name(cls)} is made of other things than a View",
-        door=f"{full_name(cls)}(view)",
-        came=facts.came,
-        remedy=remedy,
-    )
 
 
 def _unknown(name: str) -> ValueError:

@@ -1,6 +1,7 @@
 """`__array__`, the last door: an object that can only turn itself into a NumPy array.
 
-It is asked for `copy=False`, and refused when it does not know the word: a copy is never made in silence. Never asked
+It is asked for `copy=False`, and refused when it does not know the word: a copy is never made in silence. Where lend
+copies anyway (copy=True) the array may be a new one; the word stays, as without it many convert. Never asked
 are device objects, which would move memory, and tables. What it gives is taken by the buffer protocol, or by the array
 interface where the buffer protocol has no word (datetimes); that array is what the owner keeps. Ours is View's own.
 https://numpy.org/doc/stable/user/basics.interoperability.html#the-array-method
@@ -9,7 +10,7 @@ from cpython.buffer cimport PyObject_CheckBuffer
 from cpython.ref cimport PyObject
 
 from lend._core.owners cimport Protocol, taken_by
-from lend._core.record cimport Record, clear_dims
+from lend._core.record cimport WANT_COPY, Record, clear_dims
 from lend.protocols cimport array_interface, buffer
 
 from lend.protocols.dlpack import announced_device
@@ -34,7 +35,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
             array = obj.__array__(copy=False)
             if getattr(array, "mask", None) is not None:
                 why = "it gives a masked array; nulls are what lend.column is for"
-            elif is_fresh(array):
+            elif not want & WANT_COPY and is_fresh(array):
                 why = "asked for copy=False it made a new array all the same"
     except AttributeError as error:
         # of obj itself: it has no such door; from inside it: its own trouble

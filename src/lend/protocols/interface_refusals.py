@@ -142,8 +142,19 @@ def no_such_device(obj: "Any", protocol: "Protocol | None", number: int) -> Lend
 
 def not_by_array(obj: "Any", protocol: "Protocol", why: str) -> LendError:
     return NotLendable.build(
-        f"{protocol.dunder} of {name(obj)} is not used: {why}", came=name(obj), tried=protocol.dunder
+        f"{protocol.dunder} of {name(obj)} is not used: {why}",
+        came=name(obj),
+        tried=protocol.dunder,
+        remedy=next((remedy for word, remedy in _INSTEAD.items() if word in why), None),
     )
+
+
+# a word of why -> what to do
+_INSTEAD = {
+    "new array": "lend.view(x, copy=True)",
+    "masked": "x.__array__().filled(value), or lend.view(x.__array__().data) and its mask apart",
+    "device": "what its library copies to the host: x.cpu(), x.get() or x.copy_to_host()",
+}
 
 
 def no_copy_word(obj: "Any", protocol: "Protocol", error: TypeError) -> LendError:

@@ -279,6 +279,10 @@ def request_refused(shown: "Any", protocol: "Protocol", asked: str) -> LendError
     )
 
 
+def no_choice(keyword: str, value: "Any") -> TypeError:
+    return TypeError(f"{keyword} is None, True or False, not {value!r:.60}")
+
+
 def no_character(error: UnicodeError) -> LendError:
     return MalformedDescriptor.build(
         f"this memory holds no text: {error}",

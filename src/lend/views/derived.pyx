@@ -311,11 +311,23 @@ cdef Py_ssize_t first_loss(const Record* record, const char* at, int dim, Py_ssi
 
 cdef int no_pointers_made(View view, Code code) except -1:
     """Bytes never become pointers to objects, nor pointers bytes that somebody could write."""
-    if ((code_has_objects(code) or code_has_objects(view.record.dtype))
-            and code_word(code) != code_word(view.record.dtype)):
-        from lend.protocols import refusals
-        raise refusals.holds_objects(view, "reinterpreted")
+    if code_word(code) != code_word(view.record.dtype):
+        if code_has_objects(code):
+            raise_objects(view, "reinterpreted")
+        no_objects(view, "reinterpreted")
     return 0
+
+
+cdef int no_objects(View view, str verb) except -1:
+    """Refuse memory of pointers to Python objects, whose references nobody would count."""
+    if code_has_objects(view.record.dtype):
+        raise_objects(view, verb)
+    return 0
+
+
+cdef int raise_objects(View view, str verb) except -1:
+    from lend.protocols import refusals
+    raise refusals.holds_objects(view, verb)
 
 
 cdef Owner hold_to_read(View view, Record* record):
@@ -376,6 +388,7 @@ def tobytes(View view, order):
     cdef char* to
     cdef bint fortran = checked_order(order)
     _held = hold_to_read(view, &record)
+    no_objects(view, "shown as bytes")
     if fortran and is_packed(&record):
         packing().same_order(view, 'given in order "F"')
     made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
@@ -406,9 +419,7 @@ cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t ali
     cdef Py_ssize_t step
     cdef bint swap = code.kind != KIND_RECORD and code_is_swapped(code) != code_is_swapped(view.record.dtype)
     cdef int i
-    if code_has_objects(source.dtype):
-        from lend.protocols import refusals
-        raise refusals.holds_objects(view, "copied")
+    no_objects(view, "copied")
     if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
         from lend.dtypes.records import check_apart
         check_apart(dtype_from_code(code))
@@ -469,7 +480,8 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
     cdef Owner owner = hold(view, &record)
     cdef View made
     if copy is not None and copy is not True and copy is not False:
-        raise ValueError(f"copy is None, True or False, not {copy!r:.60}")
+        from lend.protocols import refusals
+        raise ValueError(str(refusals.no_choice("copy", copy)))   # the class that NumPy's tests of DLPack ask for
     if stream is not None:
         check_stream(&record, shown, stream)
     if dl_device is not None:

@@ -19,7 +19,7 @@ def no_index(entry: object) -> TypeError:
 
 def facts(v: "View") -> str:
     """float32[3, 4] of numpy.ndarray: what a message or the tally of copies calls a View."""
-    return f"{_layout(v)} of {v.owner.producer_type}"
+    return f"{layout(v)} of {v.owner.producer_type}"
 
 
 def came(obj: "View | Buffer") -> str:
@@ -41,14 +41,14 @@ def _is_view(obj: "View | Buffer") -> "TypeGuard[View]":
     return hasattr(obj, "shape")
 
 
-def _layout(v: "View") -> str:
+def layout(v: "View") -> str:
     return f"{v.dtype}[{', '.join(map(str, v.shape))}]"
 
 
 def _body(obj: "View | Buffer") -> str:
     words = []
     if _is_view(obj):
-        words.append(f"{_layout(obj)} on {obj.device}")
+        words.append(f"{layout(obj)} on {obj.device}")
         if not obj.c_contiguous:
             words.append(f"strides {obj.strides}")
         if not obj.aligned:

@@ -18,8 +18,10 @@ cdef dict _hooks = {
     "apart": ("lend.plan.recheck", "apart"),
     "own_view": ("lend.doors", "own_view"),
     "array": ("lend.adapters.numpy", "array"),
+    "assign": ("lend.views.scalars", "assign"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
     "device": ("lend.views.derived", "device_of"),
+    "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "to": ("lend.plan.ways", "to"),
     "verify": ("lend.plan.recheck", "verify"),
@@ -161,6 +163,14 @@ cdef class Lent:
         """
         alive(&self.record, self)
         call_hook("verify")(self)
+
+    def __setitem__(self, index, value):
+        seldom()
+        call_hook("assign")(self, index)
+
+    def __delitem__(self, index):
+        seldom()
+        call_hook("assign")(self, index)
 
     # -- protocols --
 

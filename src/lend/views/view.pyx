@@ -6,6 +6,7 @@ immutable but for `release()`. The export slots must live with the types, so the
 protocols/.
 """
 cimport cython
+from cpython.bytes cimport PyBytes_FromObject
 from cpython.ref cimport PyObject
 
 from lend._core.checked cimport atomic_add, atomic_get
@@ -13,13 +14,14 @@ from lend._core.dlpack cimport DLManagedTensorVersioned
 from lend._core.owners cimport (
     BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, release_lease, settle_lease, settle_tensor,
 )
+from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_method
 from lend._core.unwinding cimport unmake_in_turn
 from lend._core.record cimport (
     ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
     element_count, is_aligned, is_packed, shape_of, strides_of,
 )
-from lend.dtypes.code cimport code_has_objects
+from lend.dtypes.code cimport KIND_BOOL, KIND_FLOAT, code_has_objects
 from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
 from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
@@ -352,6 +354,27 @@ cdef class View(Lent):
     def tobytes(self, order="C"):
         """The bytes of the elements in row-major ("C") or column-major ("F") order; copies."""
         return derived().tobytes(self, order)
+
+    def __bytes__(self):
+        if (KIND_BOOL <= self.record.dtype.kind <= KIND_FLOAT and self.record.dtype.bits <= 64
+                and self.record.dtype.param == 1):
+            return PyBytes_FromObject(self)   # by the buffer protocol: nothing is loaded, which at exit nothing can be
+        return derived().tobytes(self, "C")
+
+    # Without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for
+    # it before the buffer, and make so many zeros.
+
+    def __int__(self):
+        seldom()
+        return call_hook("number")(self, int)
+
+    def __float__(self):
+        seldom()
+        return call_hook("number")(self, float)
+
+    def __complex__(self):
+        seldom()
+        return call_hook("number")(self, complex)
 
     def copy(self, order="C"):
         """A View of fresh, writable, 64-byte aligned memory with the same values; counted by `lend.copies()`."""
