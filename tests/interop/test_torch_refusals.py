@@ -196,3 +196,37 @@ def test_dtype_18_a_tensor_inside_grad_is_refused():
         return tensor.sum()
 
     assert torch.func.grad(inside)(torch.ones(3)).tolist() == [1, 1, 1]
+
+
+class Lying(torch.Tensor):
+    """A subclass that answers whatever it is asked of its bits as a plain tensor would."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        if name in ("is_neg", "is_conj") or function == torch.Tensor.requires_grad.__get__:
+            return False
+        if function == torch.Tensor.dtype.__get__:
+            return torch.uint8
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+DISGUISED = {
+    "conj": lambda: torch.ones(2, dtype=torch.complex64).conj(),
+    "neg": lambda: torch._neg_view(torch.ones(2)),
+    "a gradient": lambda: torch.ones(2, requires_grad=True),
+    "a dtype that lend lacks": lambda: torch.zeros(2, dtype=torch.uint8).view(torch.uint4),
+}
+
+
+@pytest.mark.parametrize("make", DISGUISED.values(), ids=DISGUISED)
+def test_a_subclass_is_not_believed_what_torch_knows_better(make):
+    tensor = make().as_subclass(Lying)
+    with pytest.raises(LendError, match=r"bit is set|requires a gradient|no dtype for"):
+        lend.view(tensor)
+
+
+def test_a_subclass_that_answers_for_itself_is_taken_where_torch_says_the_same():
+    tensor = torch.arange(3.0).as_subclass(Lying)
+    assert lend.view(tensor).tolist() == [0.0, 1.0, 2.0]
+    assert lend.view(tensor).ptr == tensor.data_ptr()

@@ -37,6 +37,26 @@ def doors(obj: "Any") -> "list[Door] | None":
     return [Door(protocol, final=True)]
 
 
+def unlike_its_memory(obj: "Any", integers: bool) -> "str | None":
+    """Why the memory of an instance of a subclass is not its value: asked past its `__torch_function__`."""
+    torch = sys.modules["torch"]
+    base, plainly = torch._C.TensorBase, torch._C._disabled_torch_function_impl
+    try:
+        if integers:
+            dtype = plainly(base.dtype.__get__, (), (obj,))
+            return None if dtype.itemsize > 1 or dtype in (torch.int8, torch.uint8) else "dtype"
+        for why, ask in (("requires_grad", base.requires_grad.__get__), ("neg", base.is_neg), ("conj", base.is_conj)):
+            if plainly(ask, (), (obj,)):
+                return why
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # torch raises RuntimeError and more; it is the cause of ours
+        from lend.protocols import refusals
+
+        raise refusals.misbehaved(obj, error) from error
+    return None
+
+
 def refused(obj: "Any", why: str) -> LendError:
     """The refusal of a tensor whose memory is not its value; raised by the guards."""
     name = _name(obj)

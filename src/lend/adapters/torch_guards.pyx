@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         descrgetfunc tp_descr_get
     PyTypeObject* Py_TYPE(object)
+    PyObject* type_pointer "(PyObject*)Py_TYPE"(object)
     PyObject* Py_False
     PyObject* PyObject_CallOneArg(object function, object argument)
 
@@ -36,6 +37,9 @@ cdef object is_conj = None
 cdef object get_dtype = None
 cdef object torch_int8 = None
 cdef object torch_uint8 = None
+# classes of which the answers are torch's own: a subclass may answer by a `__torch_function__` of its own
+cdef PyObject* torch_tensor = NULL
+cdef PyObject* torch_parameter = NULL
 
 
 def protocol_for(cls):
@@ -56,13 +60,14 @@ def protocol_for(cls):
 
 
 cdef object remember_torch():
-    global requires_grad, is_neg, is_conj, get_dtype, torch_int8, torch_uint8
+    global requires_grad, is_neg, is_conj, get_dtype, torch_int8, torch_uint8, torch_tensor, torch_parameter
     from sys import modules
     torch = modules["torch"]
     if requires_grad is None:
         base = torch._C.TensorBase
         is_neg, is_conj, get_dtype = base.is_neg, base.is_conj, base.dtype
         torch_int8, torch_uint8 = torch.int8, torch.uint8
+        torch_tensor, torch_parameter = <PyObject*> torch.Tensor, <PyObject*> torch.nn.Parameter
         requires_grad = base.requires_grad
     return torch
 
@@ -116,6 +121,7 @@ cdef int peek(PyObject* obj, lend_view* view, Record* record, void* data) noexce
     cdef DLPackExchangeAPI* table = <DLPackExchangeAPI*> data
     cdef DLTensor tensor
     if (table is NULL or table.dltensor_from_py_object_no_sync is NULL
+            or not answers_plainly(<object> obj)
             or table.dltensor_from_py_object_no_sync(<void*> obj, &tensor) != 0):
         return PEEKED_NOTHING
     if put_tensor(&tensor, view, plain_types):
@@ -139,11 +145,18 @@ cdef inline bint must_be_asked(int kind, uint32_t itemsize) noexcept nogil:
     return kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI) or itemsize == 1
 
 
+cdef inline bint answers_plainly(object obj) noexcept:
+    return type_pointer(obj) == torch_tensor or type_pointer(obj) == torch_parameter
+
+
 cdef str unlike_its_memory(object obj, int kind):
     """Why the memory is not the tensor's value, None if it is; "asking" with the exception set when torch raised."""
     seldom()
     cdef PyObject* answer
     cdef int said
+    if not answers_plainly(obj):
+        from lend.adapters import torch as adapter
+        return adapter.unlike_its_memory(obj, kind in (KIND_INT, KIND_UINT))
     if kind in (KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX, KIND_MINI):
         said = is_true(Py_TYPE(requires_grad).tp_descr_get(requires_grad, obj, NULL))
         if said:
