@@ -367,7 +367,9 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
         made = CallbackOwner.__new__(CallbackOwner)
         made.held = None if owner is NULL else <object> owner
         remember_span(made, &record)
-        made.apart = recheck.apart(made)
+        # with a release callback the object is not what the memory is held by
+        made.beside = recheck.pinned(made, on_host(&record)) if release is NULL else None
+        made.apart = made.beside is True
         view = view_of(made, &record)
     finally:
         clear_dims(&record)

@@ -286,9 +286,7 @@ HANDLED = REFUSALS | LATE | {
     "an assignment": (TypeError, floats, lambda p: operator.setitem(lend.view(p), 0, 1)),
     "several numbers to a class of one": (NotLendable, floats, lambda p: lend.to(p, int)),
     "no dimension to a list": (NotLendable, floats, lambda p: lend.to(lend.view(p).reshape(-1)[0], list)),
-    "elements that share bytes to a list": (
-        UnsupportedLayout, floats, lambda p: lend.to(lend.view(p).reshape(-1).reinterpret("int4_packed"), list),
-    ),
+    "rows to a set": (NotLendable, floats, lambda p: lend.to(two_rows(p), set)),
     "a class that is made of other things": (NotLendable, floats, lambda p: lend.to(p, decimal.Decimal)),
 }  # fmt: skip
 # the error names the View itself, for "did you mean": the interpreter's own doing

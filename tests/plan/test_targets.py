@@ -1,5 +1,6 @@
 """Targets: by name, module, class, callable; and what is said of those that are none."""
 
+import array
 import subprocess
 import sys
 
@@ -249,3 +250,22 @@ print([name for name in ("numpy", "torch", "jax", "pyarrow", "tvm_ffi") if name 
 def test_telling_where_memory_can_go_imports_no_library():
     run = subprocess.run([sys.executable, "-c", EXPLAINED], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_list_of_an_array_has_its_values():
+    assert lend.to(array.array("d", [1.0, 2.0]), list) == [1.0, 2.0]
+    assert lend.to(memoryview(bytes(range(6))).cast("B", (2, 3)), tuple) == ([0, 1, 2], [3, 4, 5])
+    assert lend.to(b"aab", set) == {97, 98}
+    assert lend.to(b"aab", frozenset) == {97, 98}
+    assert lend.to(lend.view(b"\x21").reinterpret("int4_packed"), list) == [1, 2]
+
+
+def test_a_set_of_two_dimensions_is_refused_as_lists_cannot_be_in_one():
+    with pytest.raises(NotLendable, match="set is made of other things than a View"):
+        lend.to(memoryview(bytes(6)).cast("B", (2, 3)), set)
+
+
+@pytest.mark.parametrize("said", [1, 0, "x", None])
+def test_a_signature_is_true_or_false(said):
+    with pytest.raises(TypeError, match="alias_readonly is True or False, not"):
+        lend.to(b"1234", "memoryview", alias_readonly=said)

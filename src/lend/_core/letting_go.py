@@ -20,6 +20,7 @@ def lets_go(work: "Work") -> "Work":
             _clear_frames(error.__cause__)
             raise
 
+    letting_go.__wrapped__ = work  # type: ignore[attr-defined] # for inspect.signature
     letting_go.__name__ = work.__name__
     letting_go.__doc__ = work.__doc__
     return letting_go  # type: ignore[return-value]

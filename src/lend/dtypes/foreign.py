@@ -3,12 +3,12 @@
 Loaded when the first such dtype is met, never by `import lend`; it imports NumPy only to make one of its dtypes.
 """
 
-__all__ = ["from_ctypes", "named", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
+__all__ = ["from_ctypes", "meant", "named", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
 
 from _thread import allocate_lock
 
 from lend.dtypes.refusals import cannot_say, unsupported
-from lend.errors import UnsupportedType
+from lend.errors import LendError, UnsupportedType
 
 TYPE_CHECKING = False  # type checkers read it as True; `typing` is not imported at run time
 if TYPE_CHECKING:
@@ -22,6 +22,18 @@ _C_INTEGERS = {"longlong": "int64", "ulonglong": "uint64", "intc": "int32", "uin
 
 # kinds that ml_dtypes adds to NumPy
 ADDED = frozenset({"bfloat", "float8", "float6", "float4", "int4", "uint4", "int2", "uint2"})
+
+
+def meant(other: object) -> "DType | None":
+    """What a DType is compared with: a dtype or a scalar type of Python or of another library; None for all else."""
+    from lend.dtypes.dtype import DType
+
+    if not isinstance(other, type) and not hasattr(type(other), "itemsize"):
+        return None
+    try:
+        return DType(other)
+    except (LendError, TypeError, ValueError):
+        return None
 
 
 # what NumPy calls its types of any length, with their bits behind it

@@ -181,7 +181,8 @@ class Draft:
         raise NotHostAccessible.build(
             f"lend.to makes a {rules.form} of host memory alone so far, and this is on {here} (device)",
             came=self.facts.came,
-            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v), "
+            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v) (of "
+            "writable memory: from_pointer has readonly=False), "
             'cupy.asarray(v); device="cpu", which copies by name, is not built yet for such devices',
         )
 
@@ -354,6 +355,8 @@ def draw(
 ) -> Draft:
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
+    if alias_readonly is not True and alias_readonly is not False:
+        raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:

@@ -1,8 +1,11 @@
 """Ask producers that may move their memory under a loan where it is now."""
 
+from lend import front
 from lend._core.letting_go import lets_go
-from lend.doors import adapter_of
+from lend.doors import adapter_of, has_device_interface
 from lend.errors import LeaseLost, LendError, MalformedDescriptor
+from lend.protocols.buffer import buffer_offered
+from lend.views.lent import Lent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,21 +49,36 @@ def verify(obj: "Any") -> None:
     )
 
 
-def apart(owner: "Any") -> bool:
-    """Whether memory told by its address lies elsewhere than that of the array that keeps it alive, which may move.
+def pinned(owner: "Any", on_host: bool) -> "Any":
+    """What must be held beside the object that keeps memory alive which was told by its address.
+
+    True: nothing, as the memory lies elsewhere than that of the array, which may move. An export: the object locks its
+    memory (mmap, bytearray, array) as long as one is open. None: nothing else is known.
 
     Raises
     ------
     MalformedDescriptor
-        When only a part of it is that array's: no allocation begins or ends within another.
+        When only a part of it is that object's: no allocation begins or ends within another.
     """
     producer = owner.producer
+    if producer is None or not owner.nbytes:
+        return None
+    held = None
     try:
-        place = None if producer is None or not owner.nbytes else _ask("extent", producer)
-    except LendError:
-        return False
+        if issubclass(type(producer), Lent):
+            held = producer.owner  # it may be released; its lease stays
+            place: tuple[int, int] | None = (held.ptr, held.nbytes)
+        else:
+            place = _ask("extent", producer)
+        asked = hasattr(adapter_of(producer), "extent")  # what NumPy does not know of its array, its buffer does not
+        if not asked and on_host and buffer_offered(producer) is not None and not has_device_interface(producer):
+            held = memoryview(producer)
+            lent = front.buffer(held)
+            place = (lent.ptr, lent.nbytes)
+    except (LendError, BufferError, TypeError, ValueError):
+        return None  # a closed file, a producer in a mood: the memory is not asked of it
     if place is None:
-        return False
+        return None
     shared = _overlap(owner, place)
     if 0 < shared < owner.nbytes:
         here, room = place
@@ -70,7 +88,7 @@ def apart(owner: "Any") -> bool:
             came=[f"told : {owner.nbytes} bytes at {owner.ptr:#x}", f"there: {room} bytes at {here:#x}"],
             remedy="an address, a shape and strides that stay within the memory of the owner",
         )
-    return not shared
+    return held if shared else True
 
 
 def _overlap(owner: "Any", place: "tuple[int, int]") -> int:
