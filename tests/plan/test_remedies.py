@@ -196,6 +196,7 @@ def test_too_few_bytes_for_one_item_are_told_as_such():
     [("cuda:1", '.to("cuda:1")'), ("rocm", '.to("cuda:0")'), ("metal", '.to("mps:0")'), ("oneapi", '.to("xpu:0")')],
 )
 def test_host_memory_is_moved_by_a_library_that_has_such_a_device(device, way):
+    pytest.importorskip("torch")
     for call in (lambda: lend.to(b"ab", "torch", device=device), lambda: lend.view(b"ab", device=device)):
         with pytest.raises(NotHostAccessible) as error:
             call()
