@@ -367,9 +367,11 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
         made = CallbackOwner.__new__(CallbackOwner)
         made.held = None if owner is NULL else <object> owner
         remember_span(made, &record)
-        # with a release callback the object is not what the memory is held by
-        made.beside = recheck.pinned(made, on_host(&record)) if release is NULL else None
-        made.apart = made.beside is True
+        if release is NULL:
+            made.beside = recheck.pinned(made, on_host(&record))
+            made.apart = made.beside is True
+        else:
+            made.apart = recheck.is_elsewhere(made)
         view = view_of(made, &record)
     finally:
         clear_dims(&record)

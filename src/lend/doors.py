@@ -6,6 +6,7 @@ library opens with more care.
 
 import sys
 
+from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.adapters.asking import guarded, quoted
 from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
@@ -61,6 +62,7 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
     return generic_doors(obj)
 
 
+@lets_go
 def own_view(obj: "Buffer | Producer") -> View:
     """The View of an object of ours that is none."""
     if isinstance(obj, Buffer):

@@ -110,9 +110,11 @@ def check_stream(view: "View", stream: "Any") -> None:
 
 
 @lets_go
-def elsewhere(view: "View", device: "Any") -> "list[str]":
+def elsewhere(view: "View", device: "Any", copied: bool) -> "list[str]":
     """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)
+    if copied and wanted.type != 1:
+        raise copy_is_on_cpu(wanted, describe.came(view))
     if wanted == view.device or (wanted.id < 0 and wanted.type == view.device.type):
         return []
     if wanted.type == view.device.type and view.device.id < 0:
@@ -127,6 +129,14 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
         remedy=advice.to_device(wanted)
         if view.device.is_host
         else f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+    )
+
+
+def copy_is_on_cpu(wanted: Device, came: str) -> LendError:
+    return NotHostAccessible.build(
+        f"memory on {wanted} was required, and what lend copies lies in memory of the cpu",
+        came=came,
+        remedy="no copy=True, if the memory is there as it must be; else a copy by the library that made it",
     )
 
 

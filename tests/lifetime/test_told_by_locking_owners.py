@@ -3,6 +3,7 @@
 import array
 import ctypes
 import mmap
+import sys
 
 import pytest
 
@@ -111,3 +112,40 @@ def test_a_closed_owner_is_not_asked():
     owner.close()
     block = (ctypes.c_char * SIZE)()
     assert lend.View.from_pointer(ctypes.addressof(block), (SIZE,), "uint8", owner=owner).tobytes() == bytes(SIZE)
+
+
+def structure():
+    class Parts(ctypes.Structure):
+        _fields_ = [("a", ctypes.c_char * 8), ("b", ctypes.c_char * 8)]
+
+    return Parts()
+
+
+WHOLE = {
+    "a part of a memoryview": lambda: (lambda block: (block, memoryview(block)[8:16]))(bytearray(SIZE)),
+    "a field of a structure": lambda: (lambda block: (block, block.b))(structure()),
+    "a ctypes array in an array": lambda: (lambda block: (block, (ctypes.c_char * 8).from_buffer(block, 8)))(
+        array.array("B", bytes(SIZE))
+    ),
+}
+
+
+@pytest.mark.parametrize("make", WHOLE.values(), ids=WHOLE)
+def test_a_part_keeps_the_whole_of_what_it_is_a_part_of(make):
+    block, part = make()
+    whole = lend.buffer(block)
+    told = lend.View.from_pointer(whole.ptr, (whole.nbytes,), "uint8", owner=part)
+    told.verify()
+    assert told.tobytes() == whole.tobytes()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes in Python have buffers from 3.12 on")
+@pytest.mark.parametrize("error", [KeyError, OSError, RuntimeError, AttributeError, BufferError, ValueError])
+def test_an_owner_that_raises_when_it_is_asked_is_not_asked(error):
+    class Moody:
+        def __buffer__(self, flags):
+            raise error("not now")
+
+    owner = Moody()
+    block = (ctypes.c_char * SIZE)()
+    assert lend.View.from_pointer(ctypes.addressof(block), (SIZE,), "uint8", owner=owner).shape == (SIZE,)

@@ -269,3 +269,27 @@ def test_a_set_of_two_dimensions_is_refused_as_lists_cannot_be_in_one():
 def test_a_signature_is_true_or_false(said):
     with pytest.raises(TypeError, match="alias_readonly is True or False, not"):
         lend.to(b"1234", "memoryview", alias_readonly=said)
+
+
+@pytest.mark.parametrize("kind", ["cuda_host", "rocm_host"])
+def test_a_copy_is_never_said_to_lie_on_another_device(kind):
+    view = on(kind)
+    asked = [
+        lambda: lend.view(view, device=kind, copy=True),
+        lambda: lend.to(view, device=kind, copy=True),
+        lambda: lend.to(view, "memoryview", device=kind, copy=True),
+        lambda: lend.to(view, lambda given: given, device=kind, copy=True),
+        lambda: lend.explain(view, device=kind, copy=True),
+    ]
+    for ask in asked:
+        with pytest.raises(NotHostAccessible, match="was required, and what lend copies lies in memory of the cpu"):
+            ask()
+    assert lend.view(view, device=kind).ptr == view.ptr
+    assert lend.to(view, device=kind).ptr == view.ptr
+
+
+def test_a_callable_gets_memory_of_the_cpu_when_that_is_asked_for():
+    view = on("cuda_host")
+    made = lend.to(view, lambda given: given, device="cpu")
+    assert (str(made.device), made.tolist(), made.ptr == view.ptr) == ("cpu", [1, 2, 3, 4], False)
+    assert lend.explain(view, lambda given: given, device="cpu").bytes_copied is None

@@ -38,6 +38,11 @@ def meant(other: object) -> "DType | None":
 
 # what NumPy calls its types of any length, with their bits behind it
 _OF_NUMPY = frozenset({"bytes", "object", "record", "str", "void"})
+# and what else it reads as one of its own
+_ALIASES = frozenset(
+    {"byte", "ubyte", "short", "ushort", "long", "ulong", "half", "single", "double", "csingle", "cdouble", "generic"}
+    | {"bool_", "object_", "str_", "bytes_", "unicode_", "int_", "uint", "intp", "uintp", "None", "str", "string"}
+)
 _MOST_NAMES = 1024
 _registered: "dict[str, DType]" = {}
 _lock = allocate_lock()
@@ -76,7 +81,7 @@ def register_dtype(name: str, dtype: object) -> None:
     from lend.dtypes.dtype import DType
 
     given: Any = name
-    if not isinstance(given, str) or not given.isprintable() or not given:
+    if not isinstance(given, str) or not given.isprintable() or not given or given[0] in "<>=@!|^ ":
         raise ValueError(f"a dtype is registered by its name, a text, not {given!r:.60}")
     name = str(given)
     made = DType(dtype)
@@ -86,7 +91,7 @@ def register_dtype(name: str, dtype: object) -> None:
         own = None if name in _registered else DType(name)
     except (ValueError, UnsupportedType):
         own = None
-    if own is None and name.rstrip("0123456789") in _OF_NUMPY:
+    if own is None and (name.rstrip("0123456789") in _OF_NUMPY or name in _ALIASES or len(name) == 1):
         raise ValueError(f"{name!r:.60} is a name of NumPy's own, for types of more than one meaning")
     if own is not None and own != made:
         raise ValueError(f"{name!r:.60} is a name of lend's own, for {own}, and cannot be {made} as well")
