@@ -97,7 +97,7 @@ _ROOTS = ("bytearray", "mmap.mmap", "array.array", "bytes")
 
 
 def _held(producer: "Any", on_host: bool) -> "tuple[Any, tuple[int, int] | None]":
-    """What keeps the memory of a producer where it is, and where its whole allocation lies, as far as they are known."""
+    """What keeps the memory of a producer where it is, and where its whole allocation lies, where they are known."""
     if issubclass(type(producer), Lent):
         return producer.owner, None  # it may be released, and its lease stays
     if hasattr(adapter_of(producer), "extent"):
