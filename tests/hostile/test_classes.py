@@ -124,10 +124,18 @@ def test_an_image_that_raises_when_it_is_looked_at_is_named():
         lend.to(closed, "memoryview")
 
 
-def test_a_tensor_that_raises_when_it_is_looked_at_is_named():
+def test_a_tensor_whose_class_raises_is_taken_for_the_tensor_that_it_is():
     torch = pytest.importorskip("torch")
     cls = type("Shy", (torch.Tensor,), {"__module__": "odd", "requires_grad": property(boom)})
-    tensor = torch.Tensor._make_subclass(cls, torch.zeros(2))
+    tensor = torch.Tensor._make_subclass(cls, torch.tensor([1.0, 2.0]))
+    assert lend.to(tensor, "memoryview").tolist() == [1.0, 2.0]
+
+
+def test_a_class_of_tensors_that_raises_when_it_is_looked_at_is_named():
+    torch = pytest.importorskip("torch")
+    meta = type("Meta", (type(torch.Tensor),), {"__torch_dispatch__": property(boom)})
+    cls = meta("Shy", (torch.Tensor,), {"__module__": "odd"})
+    tensor = torch.zeros(2).as_subclass(cls)
     with pytest.raises(LendError, match=r"odd\.Shy raised when lend looked at it"):
         lend.to(tensor, "memoryview")
 
