@@ -8,9 +8,9 @@ standard library; NumPy is imported by `column_to_ndarray` alone.
     column(x)   Arrow data in one chunk (__arrow_c_array__, __arrow_c_stream__), __dataframe__, or a 1-d array
     chunks(x)   the list of columns, where there may be several chunks; a table is a column of structs
 
-What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it is gone.
-Memory of a device is described and never touched. What is not understood, or what pure Python cannot do, is refused with
-the reason (`Refused`); lend does it: https://pypi.org/project/lend
+What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it goes.
+Memory of a device is described and never touched. What is not understood, or what pure Python cannot do, is refused
+with the reason (`Refused`); lend does it: https://pypi.org/project/lend
 
 Specifications: buffer protocol, docs.python.org/3/c-api/buffer.html; DLPack, dmlc.github.io/dlpack; array interfaces,
 numpy.org/doc/stable/reference/arrays.interface.html; Arrow, arrow.apache.org/docs/format/CDataInterface.html; dataframe
@@ -57,9 +57,8 @@ _PY_BUFFER = struct.Struct("PPnniiPPPPP")  # buf obj len itemsize readonly ndim 
 _TENSOR = struct.Struct("PiiiBBHPPQ")  # data device_type device_id ndim code bits lanes shape strides byte_offset
 _VERSIONED = struct.Struct("IIPPQ")  # in front of a tensor: major minor manager_ctx deleter flags
 _SCHEMA = struct.Struct("PPPqqPPPP")  # format name metadata flags n_children children dictionary release private
-_ARRAY = struct.Struct(
-    "qqqqqPPPPP"
-)  # length null_count offset n_buffers n_children buffers children dictionary release -
+# length null_count offset n_buffers n_children buffers children dictionary release private
+_ARRAY = struct.Struct("qqqqqPPPPP")
 _STREAM = struct.Struct("PPPPP")  # get_schema get_next get_last_error release private
 _RELEASE = {_SCHEMA: 56, _ARRAY: 64, _STREAM: 24}  # where the release callback stands
 
@@ -73,9 +72,8 @@ def _peek(layout, address):
 
 
 def _integers(address, count, code="q"):
-    return (
-        struct.unpack(f"{count}{code}", ctypes.string_at(address, count * (4 if code == "i" else 8))) if count else ()
-    )
+    size = 4 if code == "i" else 8
+    return struct.unpack(f"{count}{code}", ctypes.string_at(address, count * size)) if count else ()
 
 
 class Owner:
@@ -161,11 +159,11 @@ class _Lent:
     def __dlpack__(self, **keywords):
         """A capsule made by what lent the memory, if this is all of it: a deleter must not be Python."""
         give = getattr(self.owner.producer, "__dlpack__", None) if type(self) is Array else None
-        if give is None:
-            raise Refused(
-                f"a DLPack capsule of this {type(self).__name__} needs C: lend.view(x).__dlpack__() makes one"
-            )
-        return give(**keywords)
+        capsule = None if give is None else give(**keywords)
+        told = None if capsule is None else Array(*_tensor_in(capsule)[2:7], True, self.owner)
+        if told is None or told._place() != self._place():
+            raise Refused(f"a capsule of this {type(self).__name__} needs C: lend.view(x).__dlpack__() makes one")
+        return capsule
 
     def _told(self, devices, strides):
         if self.device[0] not in devices or self.dtype[0] not in "<>|":
@@ -185,9 +183,15 @@ class _Lent:
 
     def memoryview(self):
         """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row."""
-        code = _parts(self.dtype)[2]
+        kind, _, code = _parts(self.dtype)
         _on_host(self)
-        if len(code) != 1 or not self.c_contiguous or self.dtype[0] not in ("|", _ORDER) or 0 in self.shape[1:]:
+        if (
+            len(code) != 1
+            or kind in "mM"
+            or not self.c_contiguous
+            or self.dtype[0] not in ("|", _ORDER)
+            or 0 in self.shape[1:]
+        ):
             raise Refused(f"a memoryview does not show {self!r} with strides {self.strides}: lend.view(x) does")
         memory = (ctypes.c_char * self.nbytes).from_address(self.ptr if self.nbytes else ctypes.addressof(_NOTHING))
         memory.lent = self
@@ -272,6 +276,11 @@ class Array(_Lent):
         # bytes between the elements were not lent to be written
         self.buffer = Buffer(ptr + low, high - low, device, self.readonly or high - low != nbytes, owner)
 
+    def _place(self):
+        """What must be equal for two arrays to be the same: of extents up to 1 the stride means nothing."""
+        steps = [stride for extent, stride in zip(self.shape, self.strides, strict=True) if extent > 1]
+        return self.dtype, self.shape, self.nbytes and (self.ptr, steps)
+
     def tolist(self):
         """The values, in lists of lists; times as integers in their unit."""
         _on_host(self)
@@ -312,8 +321,8 @@ class Column:
         m (0 or 1) is how the mask says that an element is missing.
     buffers : by role: validity, data, offsets, sizes, views; and "variadic", a tuple: where views point to.
     children, dictionary : Columns.
-    about : what else was said: "name", "ordered" (of a dictionary), "metadata" (of Arrow, bytes to bytes: where it names
-        an extension type, this is the storage of that).
+    about : what else was said: "name", "ordered" (of a dictionary), "metadata" (of Arrow, bytes to bytes: where it
+        names an extension type, this is the storage of that).
     """
 
     __slots__ = ("__weakref__", "about", "buffers", "children", "dictionary", "dtype", "length", "nulls", "offset")
@@ -453,6 +462,19 @@ def _by_dlpack(obj):
             if error.__traceback__.tb_next is not None:  # raised within the producer, which took the keyword
                 raise
             capsule = obj.__dlpack__()
+    name, address, ptr, extents, steps, dtype, place, readonly, deleter = _tensor_in(capsule)
+    if device is not None and place[0] != device[0]:
+        raise Refused(f"its tensor is on device {place}, and {device} was announced")
+    owner = Owner(kept)
+    made = Array(ptr, extents, steps, dtype, place, readonly, owner)
+    _rename_capsule(capsule, _USED[name])  # from here on the owner gives it back; before, the capsule does
+    if deleter:
+        owner.owes(_callback(deleter), address)
+    return made
+
+
+def _tensor_in(capsule):
+    """What a DLPack capsule says: name, address, ptr, shape, strides, dtype, device, read-only, deleter."""
     name = next((name for name in _USED if _is_capsule(capsule, name)), None)
     if name is None:
         raise Refused("it gave no DLPack capsule, or one that was consumed before")
@@ -466,27 +488,19 @@ def _by_dlpack(obj):
             raise Refused(f"its tensor is of DLPack {major}.{minor}, and 1.x is read")
         tensor = _peek(_TENSOR, address + _VERSIONED.size)
     data, kind, number, ndim, code, bits, lanes, shape, strides, skip = tensor
-    if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or (device is not None and kind != device[0]):
-        raise Refused(
-            f"its tensor contradicts itself: ndim {ndim}, shape at {shape:#x}, device {kind}, announced {device}"
-        )
+    if not 0 <= ndim <= _DEEPEST or (ndim and not shape):
+        raise Refused(f"its tensor contradicts itself: ndim {ndim}, shape at {shape:#x}")
     if kind not in _ADDRESSES:
         raise Refused(f"memory of device type {kind} has no address: lend.view(x) keeps its handle")
     body = f"{ {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}.get(code, '') }{bits // 8}"
     dtype = _NAMED.get((code, bits)) or ("|" if bits == 8 else _ORDER) + body
     if lanes != 1 or bits % 8 or not (_CODES.get(body) or (code, bits) in _NAMED):
-        raise Refused(
-            f"the DLPack dtype (code {code}, bits {bits}, lanes {lanes}) has no word here: lend.view(x) has one"
-        )
-    extents, owner = _integers(shape, ndim), Owner(kept)
+        raise Refused(f"the DLPack dtype (code {code}, bits {bits}, lanes {lanes}) has no word here: lend.view(x) has")
+    extents = _integers(shape, ndim)
     steps = tuple(step * (bits // 8) for step in _integers(strides, ndim)) if strides and 0 not in extents else None
     if not data and 0 not in extents:
         raise Refused(f"its tensor contradicts itself: data is NULL, and the shape {extents} is not empty")
-    made = Array(data + skip, extents, steps, dtype, (kind, number), flags & 1, owner)
-    _rename_capsule(capsule, _USED[name])  # from here on the owner gives it back; before, the capsule does
-    if deleter:
-        owner.owes(_callback(deleter), address)
-    return made
+    return name, address, data + skip, extents, steps, dtype, (kind, number), bool(flags & 1), deleter
 
 
 def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=False):
