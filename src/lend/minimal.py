@@ -22,6 +22,7 @@ lend.minimal version 1.0. Copyright the lend developers. Licensed under the Apac
 import ctypes
 import struct
 import sys
+from _thread import RLock
 from operator import index
 
 __all__ = ["Array", "Buffer", "Column", "Owner", "Refused", "array", "buffer", "chunks", "column", "column_to_ndarray"]
@@ -44,16 +45,27 @@ def _bound(name, result, *arguments):
 
 
 _object, _void_p, _char_p, _int = ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
-_get_buffer = _bound("PyObject_GetBuffer", _int, _object, _void_p, _int)
-_release_buffer = _bound("PyBuffer_Release", None, _void_p)
+_numbers_p = ctypes.POINTER(ctypes.c_ssize_t)
+
+
+class _Lease(ctypes.Structure):  # a Py_buffer
+    _fields_ = (
+        *(("buf", _void_p), ("obj", _void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t)),
+        *(("readonly", _int), ("ndim", _int), ("format", _char_p), ("shape", _numbers_p), ("strides", _numbers_p)),
+        *(("suboffsets", _numbers_p), ("internal", _void_p)),
+    )
+
+
+_get_buffer = _bound("PyObject_GetBuffer", _int, _object, ctypes.POINTER(_Lease), _int)
+_release_buffer = _bound("PyBuffer_Release", None, ctypes.POINTER(_Lease))
 _is_capsule = _bound("PyCapsule_IsValid", _int, _object, _char_p)
 _capsule_pointer = _bound("PyCapsule_GetPointer", _void_p, _object, _char_p)
 _rename_capsule = _bound("PyCapsule_SetName", _int, _object, _char_p)
+_incref, _decref = _bound("Py_IncRef", None, _object), _bound("Py_DecRef", None, _object)
 _callback = ctypes.PYFUNCTYPE(None, _void_p)  # a deleter or release callback: it may call Python
 _pull = ctypes.CFUNCTYPE(_int, _void_p, _void_p)  # of a stream, which may wait for other threads: without the GIL
 _last_error = ctypes.CFUNCTYPE(_char_p, _void_p)
 
-_PY_BUFFER = struct.Struct("PPnniiPPPPP")  # buf obj len itemsize readonly ndim format shape strides suboffsets internal
 _TENSOR = struct.Struct("PiiiBBHPPQ")  # data device_type device_id ndim code bits lanes shape strides byte_offset
 _VERSIONED = struct.Struct("IIPPQ")  # in front of a tensor: major minor manager_ctx deleter flags
 _SCHEMA = struct.Struct("PPPqqPPPP")  # format name metadata flags n_children children dictionary release private
@@ -62,9 +74,10 @@ _ARRAY = struct.Struct("qqqqqPPPPP")
 _STREAM = struct.Struct("PPPPP")  # get_schema get_next get_last_error release private
 _RELEASE = {_SCHEMA: 56, _ARRAY: 64, _STREAM: 24}  # where the release callback stands
 
+_TAKING = RLock()
 _USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 for _name in _USED.values():  # a capsule keeps a pointer to its name, so that these must never go
-    ctypes.pythonapi.Py_IncRef(_object(_name))
+    _incref(_name)
 
 
 def _peek(layout, address):
@@ -85,13 +98,16 @@ class Owner:
         self.producer = producer
         self._debts = []
 
-    def owes(self, give_back, argument):
-        self._debts.append((give_back, argument))
+    def owes(self, give_back, *arguments):
+        self._debts.append((give_back, arguments))
 
-    def __del__(self):
-        while self._debts and not sys.is_finalizing():  # at the end of the interpreter nobody can be called
-            give_back, argument = self._debts.pop()
-            give_back(argument)
+    def __del__(self, ends=sys.is_finalizing, keep=_incref):
+        if self._debts and ends():  # of the interpreter: nobody can be called, so that all of it stays
+            keep(self)
+            return
+        while self._debts:
+            give_back, arguments = self._debts.pop()
+            give_back(*arguments)
 
 
 # -- facts of memory -----------------------------------------------------------------------------------------------
@@ -246,35 +262,45 @@ class Array(_Lent):
     "unknown" if it did not say.
     """
 
-    __slots__ = ("buffer", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
+    __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
         itemsize = nbytes = room = high = _parts(dtype)[1]
-        low, steps, whole = 0, [], True
-        if len(shape) > _DEEPEST or (strides is not None and len(strides) != len(shape)):
+        low, steps, whole, axis = 0, [], True, len(shape)
+        if axis > _DEEPEST or (strides is not None and len(strides) != axis):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
-        for i in range(len(shape) - 1, -1, -1):
-            extent, step = shape[i], nbytes if strides is None else strides[i]
-            reach = (extent - 1) * step
+        while axis:
+            axis -= 1
+            extent, step = shape[axis], nbytes if strides is None else strides[axis]
+            steps.append(step)
             if extent > 1:
-                low, high = low + min(reach, 0), high + max(reach, 0)
+                reach = (extent - 1) * step
+                if reach > 0:
+                    high += reach
+                else:
+                    low += reach
+                    readonly = readonly or (reach == 0 and itemsize and 0 not in shape)  # one is all of them
                 whole = whole and step == nbytes
-                readonly = readonly or (step == 0 and itemsize and 0 not in shape)  # who writes one writes them all
-            nbytes, room = nbytes * extent, room * (extent or 1)
-            if extent < 0 or max(room, abs(step), high - low) > _LARGEST:
+                nbytes, room = nbytes * extent, room * extent
+            elif extent != 1:
+                nbytes *= extent
+            if extent < 0 or room > _LARGEST or high - low > _LARGEST or not -_LARGEST <= step <= _LARGEST:
                 raise Refused(
                     f"shape {shape!r:.90} with strides {strides!r:.90} is negative or leaves the address space"
                 )
-            steps.append(step)
         if not nbytes:
             low, high, whole = 0, 0, True
         elif not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64):
             raise Refused(f"the address {ptr} has no room for shape {shape} with strides {strides}")
         self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps[::-1]), dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
-        self.readonly, self.owner = bool(readonly), owner
-        # bytes between the elements were not lent to be written
-        self.buffer = Buffer(ptr + low, high - low, device, self.readonly or high - low != nbytes, owner)
+        self.readonly, self.owner, self._ends = bool(readonly), owner, (low, high)
+
+    @property
+    def buffer(self):
+        low, high = self._ends  # bytes between the elements were not lent to be written
+        gaps = high - low > self.nbytes
+        return Buffer(self.ptr + low, high - low, self.device, self.readonly or gaps, self.owner)
 
     def _place(self):
         """What must be equal for two arrays to be the same: of extents up to 1 the stride means nothing."""
@@ -389,6 +415,8 @@ def _first(obj, doors, what):
 
 def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
+    if hasattr(obj, "mask") and hasattr(obj, "fill_value"):  # no protocol of such an array tells of its mask
+        raise Refused(f"some elements of this {_full_name(obj)} may be masked: column(x) takes them for missing")
     # what may lie on a device is asked for its device before its bytes
     on_device = hasattr(type(obj), "__cuda_array_interface__")
     doors = (_by_dlpack, _by_cuda_interface) if on_device else (_by_buffer, _by_dlpack, _by_interface, _by_pointer)
@@ -400,37 +428,48 @@ def buffer(obj):
     return obj if type(obj) is Buffer else array(obj).buffer
 
 
+def _release(lease, held):
+    _incref(held)
+    _release_buffer(lease)
+
+
 def _by_buffer(obj):
-    lease, owner = (
-        ctypes.create_string_buffer(_PY_BUFFER.size),
-        Owner(obj),
-    )  # it never moves: some exporters point into it
+    lease, owner = _Lease(), Owner(obj)  # a lease never moves: some exporters point into it
     try:
-        _get_buffer(obj, lease, 0x11C)  # PyBUF_FULL_RO: asked for less, some exporters tell half of it
+        if _get_buffer(obj, lease, 0x11C):  # PyBUF_FULL_RO: asked for less, some exporters tell half of it
+            raise Refused("its buffer was refused without a reason")
     except TypeError as error:
         if "a bytes-like object is required" in str(error):
             return None
         raise
-    owner.owes(_release_buffer, lease)
-    ptr, _, nbytes, itemsize, readonly, ndim, format, shape, strides, suboffsets, _ = _PY_BUFFER.unpack_from(lease)
+    held, ndim, itemsize, shape, strides = lease.obj, lease.ndim, lease.itemsize, lease.shape, lease.strides
+    if held:  # the collector sees a reference of the owner, not one in a Py_buffer: cycles would stay
+        held = obj if held == id(obj) else _object.from_buffer(lease, 8).value
+        owner.owes(_release, lease, held)
+        _decref(held)
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
-        raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape at {shape:#x}")
-    if suboffsets and max(_integers(suboffsets, ndim), default=-1) >= 0:
+        raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape {shape}")
+    if lease.suboffsets and max(lease.suboffsets[:ndim], default=-1) >= 0:
         raise Refused("its rows lie behind pointers (suboffsets): lend.view(x, copy=True) gathers them")
-    if hasattr(obj, "mask") and hasattr(obj, "fill_value"):
-        raise Refused("some of its elements may be masked: column(x) takes them for missing")
-    dtype = _dtype_of_format(ctypes.string_at(format).decode("latin-1") if format else None, itemsize)
-    extents, steps = _integers(shape, ndim), _integers(strides, ndim) if strides else None
-    made = Array(ptr, extents, steps, dtype, (1, 0), readonly != 0, owner)
-    if nbytes != made.nbytes:
-        raise Refused(f"its buffer contradicts itself: {nbytes} bytes for shape {extents} of {itemsize} bytes each")
+    format = lease.format
+    if format == b"B" and getattr(getattr(obj, "dtype", None), "kind", "") in tuple("mM"):
+        raise Refused("a scalar time shows bytes in place of its unit: numpy.asarray(x) has it")
+    dtype = _FORMATS.get((format, itemsize)) or _dtype_of_format(format, itemsize)
+    extents, steps = tuple(shape[:ndim]) if ndim else (), strides[:ndim] if strides else None
+    made = Array(lease.buf or 0, extents, steps, dtype, (1, 0), lease.readonly != 0, owner)
+    if lease.len != made.nbytes:
+        raise Refused(f"its buffer contradicts itself: {lease.len} bytes for shape {extents} of {itemsize} bytes each")
     return made
+
+
+_FORMATS = {(None, 1): "|u1"}  # what was read before
 
 
 def _dtype_of_format(format, itemsize):
     if format is None:
-        return "|u1" if itemsize == 1 else f"|V{itemsize}"
-    order, letter = (format[0], format[1:]) if format[:1] in tuple("@=<>!^") else ("@", format)
+        return f"|V{itemsize}"
+    text = format.decode("latin-1")
+    order, letter = (text[0], text[1:]) if text[:1] in tuple("@=<>!^") else ("@", text)
     count, last = letter[:-1], letter[-1:]
     pair = {"Zf": "ff", "Zd": "dd", "F": "ff", "D": "dd"}.get(letter)
     size, body = -1, ""
@@ -441,10 +480,13 @@ def _dtype_of_format(format, itemsize):
         body = f"{'c' if pair else 'b' if letter == '?' else 'f' if letter in 'efd' else 'iu'[letter.isupper()]}{size}"
     if size != itemsize:
         raise Refused(
-            f"the format {format!r:.60} of {itemsize} bytes is no number, text or bytes: lend.view(x) reads more"
+            f"the format {text!r:.60} of {itemsize} bytes is no number, text or bytes: lend.view(x) reads more"
         )
     order = {"<": "<", ">": ">", "!": ">"}.get(order, _ORDER)
-    return (order if size > 1 and body[0] not in "SV" else "|") + body
+    dtype = (order if size > 1 and body[0] not in "SV" else "|") + body
+    if len(_FORMATS) < 100:
+        _FORMATS[format, itemsize] = dtype
+    return dtype
 
 
 def _by_dlpack(obj):
@@ -455,6 +497,9 @@ def _by_dlpack(obj):
         for doubt in ("is_conj", "is_neg"):  # of torch: the value is not what lies there
             if getattr(obj, doubt, bool)():
                 raise Refused(f"its memory is not its value: {doubt}() is true")
+        dispatch = getattr(type(obj), "__torch_dispatch__", None)
+        if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
+            raise Refused("a tensor that answers for itself may show memory of anything")
         device, kept = tuple(int(number or 0) for number in obj.__dlpack_device__()), obj
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
@@ -465,11 +510,17 @@ def _by_dlpack(obj):
     name, address, ptr, extents, steps, dtype, place, readonly, deleter = _tensor_in(capsule)
     if device is not None and place[0] != device[0]:
         raise Refused(f"its tensor is on device {place}, and {device} was announced")
-    owner = Owner(kept)
+    meant = str(getattr(kept, "dtype", None)).rpartition(".")[2]  # torch.uint4 says that it is uint8
+    if meant.startswith(("int", "uint")) and meant.lstrip("uint") != str(_parts(dtype)[1] * 8):
+        raise Refused(f"its dtype is {meant}, and its tensor says {dtype}")
+    owner, owed = Owner(kept), _callback(deleter) if deleter else None
     made = Array(ptr, extents, steps, dtype, place, readonly, owner)
-    _rename_capsule(capsule, _USED[name])  # from here on the owner gives it back; before, the capsule does
-    if deleter:
-        owner.owes(_callback(deleter), address)
+    with _TAKING:  # from here on the owner gives it back; before, the capsule does
+        if not _is_capsule(capsule, name):
+            raise Refused("its DLPack capsule was consumed at the same time")
+        _rename_capsule(capsule, _USED[name])
+    if owed:
+        owner.owes(owed, address)
     return made
 
 
@@ -500,7 +551,8 @@ def _tensor_in(capsule):
     steps = tuple(step * (bits // 8) for step in _integers(strides, ndim)) if strides and 0 not in extents else None
     if not data and 0 not in extents:
         raise Refused(f"its tensor contradicts itself: data is NULL, and the shape {extents} is not empty")
-    return name, address, data + skip, extents, steps, dtype, (kind, number), bool(flags & 1), deleter
+    device = (kind, number if kind > 1 else 0)  # cpus have no numbers, whatever some write there
+    return name, address, data + skip, extents, steps, dtype, device, bool(flags & 1), deleter
 
 
 def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=False):
@@ -511,7 +563,11 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
     if told.get("mask") is not None and not masked:
         raise Refused("some of its elements are masked: column(x) takes them for missing")
     meant = getattr(getattr(obj, "dtype", None), "name", None)
-    if dtype[1:2] == "V" and (len(told.get("descr") or "1") > 1 or meant in _PARTS):
+    if meant in _NAMED.values() and dtype[2:] == str(_parts(meant)[1]) and (dtype[0] != ">" or dtype[2:] == "1"):
+        dtype = meant
+    elif dtype[1:2] == "V" and (
+        (told.get("descr") or [("", dtype)]) != [("", dtype)] or not (meant is None or meant[:4] == "void")
+    ):
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
     steps = None if steps is None else tuple(map(index, steps))
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
@@ -519,8 +575,10 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
     stream = told.get("stream", None if device[0] == 1 else "unknown")
     if stream == 0 or type(stream) not in (int, str, type(None)):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
-    if type(data) is tuple:
+    if type(data) is tuple or device != (1, 0):
         ptr, readonly = data
+        if type(data) is not tuple or told.get("offset"):
+            raise Refused(f"data {data!r:.90} with offset {told.get('offset')!r:.30} is no place")
         return Array(index(ptr), shape, steps, dtype, device, readonly, Owner(obj), stream)
     lent = (_by_buffer(obj) if data is None else array(data)).buffer  # this one has bounds
     made = Array(lent.ptr + index(told.get("offset", 0)), shape, steps, dtype, device, lent.readonly, lent.owner)
