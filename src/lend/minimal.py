@@ -30,7 +30,7 @@ __version__ = "1.0"
 
 _HOST = (1, 3, 11)  # DLPack's numbers of memory that the host reads: cpu, cuda_host, rocm_host
 _ADDRESSES = (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)  # and of all whose `data` is an address, not a handle
-_LARGEST, _DEEPEST = 2**63 - 1, 64
+_LARGEST, _FARTHEST, _DEEPEST = 2**63 - 1, 2**62 - 1, 64
 
 
 class Refused(BufferError, TypeError):
@@ -201,17 +201,14 @@ class _Lent:
         """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row."""
         kind, _, code = _parts(self.dtype)
         _on_host(self)
-        if (
-            len(code) != 1
-            or kind in "mM"
-            or not self.c_contiguous
-            or self.dtype[0] not in ("|", _ORDER)
-            or 0 in self.shape[1:]
-        ):
-            raise Refused(f"a memoryview does not show {self!r} with strides {self.strides}: lend.view(x) does")
         memory = (ctypes.c_char * self.nbytes).from_address(self.ptr if self.nbytes else ctypes.addressof(_NOTHING))
         memory.lent = self
-        view = memoryview(memory).cast("B").cast(code, *([self.shape] if len(self.shape) != 1 and self.nbytes else []))
+        shape = [self.shape] if len(self.shape) != 1 else []
+        shown = self.c_contiguous and self.dtype[0] in ("|", _ORDER) and kind not in "mM"
+        try:
+            view = memoryview(memory).cast("B").cast(code if shown else "", *shape)
+        except (TypeError, ValueError) as error:
+            raise Refused(f"a memoryview does not show {self!r} with strides {self.strides}: {error}") from None
         return view.toreadonly() if self.readonly else view
 
     def __buffer__(self, flags):
@@ -265,42 +262,42 @@ class Array(_Lent):
     __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
-        itemsize = nbytes = room = high = _parts(dtype)[1]
-        low, steps, whole, axis = 0, [], True, len(shape)
+        itemsize = high = _parts(dtype)[1]
+        room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
         if axis > _DEEPEST or (strides is not None and len(strides) != axis):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
         while axis:
             axis -= 1
-            extent, step = shape[axis], nbytes if strides is None else strides[axis]
-            steps.append(step)
+            extent, natural = shape[axis], room if itemsize else 0
+            step = natural if strides is None else strides[axis]
+            steps.append(natural if empty else step)
             if extent > 1:
-                reach = (extent - 1) * step
-                if reach > 0:
-                    high += reach
-                else:
-                    low += reach
-                    readonly = readonly or (reach == 0 and itemsize and 0 not in shape)  # one is all of them
-                whole = whole and step == nbytes
-                nbytes, room = nbytes * extent, room * extent
-            elif extent != 1:
-                nbytes *= extent
-            if extent < 0 or room > _LARGEST or high - low > _LARGEST or not -_LARGEST <= step <= _LARGEST:
-                raise Refused(
-                    f"shape {shape!r:.90} with strides {strides!r:.90} is negative or leaves the address space"
-                )
+                room *= extent
+                if not empty:
+                    reach = (extent - 1) * step
+                    low, high = (low, high + reach) if reach > 0 else (low + reach, high)
+                    whole = whole and step == natural
+                    readonly = readonly or (reach == 0 and itemsize)  # who writes one element writes them all
+            if extent < 0 or room > _LARGEST or not -_LARGEST - 1 <= step <= _LARGEST:
+                raise Refused(f"shape {shape!r:.90} is negative, or it or strides {strides!r:.90} do not fit 64 bits")
+        nbytes = 0 if empty or not itemsize else room
         if not nbytes:
             low, high, whole = 0, 0, True
-        elif not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64):
-            raise Refused(f"the address {ptr} has no room for shape {shape} with strides {strides}")
+        elif high - low > _FARTHEST or not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64):
+            raise Refused(f"the address {ptr} has no room for shape {shape!r:.90} with strides {strides!r:.90}")
         self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps[::-1]), dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
         self.readonly, self.owner, self._ends = bool(readonly), owner, (low, high)
 
     @property
     def buffer(self):
-        low, high = self._ends  # bytes between the elements were not lent to be written
-        gaps = high - low > self.nbytes
-        return Buffer(self.ptr + low, high - low, self.device, self.readonly or gaps, self.owner)
+        (low, high), filled, readonly = self._ends, self.itemsize, self.readonly
+        for step, extent in sorted((abs(step), n) for n, step in zip(self.shape, self.strides, strict=True) if n > 1):
+            readonly = readonly or (
+                step > filled and self.nbytes > 0
+            )  # bytes between the elements were not lent to be written
+            filled += (extent - 1) * step
+        return Buffer(self.ptr + low, high - low, self.device, readonly, self.owner)
 
     def _place(self):
         """What must be equal for two arrays to be the same: of extents up to 1 the stride means nothing."""
