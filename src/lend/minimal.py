@@ -414,9 +414,9 @@ def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
     if hasattr(obj, "mask") and hasattr(obj, "fill_value"):  # no protocol of such an array tells of its mask
         raise Refused(f"some elements of this {_full_name(obj)} may be masked: column(x) takes them for missing")
-    # what may lie on a device is asked for its device before its bytes
-    on_device = hasattr(type(obj), "__cuda_array_interface__")
-    doors = (_by_dlpack, _by_cuda_interface) if on_device else (_by_buffer, _by_dlpack, _by_interface, _by_pointer)
+    doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
+    if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
+        doors = (_by_dlpack, _by_cuda_interface)
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
@@ -486,6 +486,21 @@ def _dtype_of_format(format, itemsize):
     return dtype
 
 
+def _announced(obj, otherwise):
+    """The device that an object says it is on."""
+    if not hasattr(obj, "__dlpack_device__"):
+        return otherwise
+    return _checked_device(*map(index, obj.__dlpack_device__()))
+
+
+def _checked_device(kind, number):
+    if kind not in _ADDRESSES or not 0 <= number < 2**31:
+        raise Refused(
+            f"memory on device ({kind}, {number}) has no address: lend.view(x) keeps the handles that are known"
+        )
+    return kind, number if kind > 1 else 0  # cpus have no numbers, whatever some write there
+
+
 def _by_dlpack(obj):
     capsule, device, kept = obj, None, None
     if type(obj).__name__ != "PyCapsule":
@@ -497,7 +512,7 @@ def _by_dlpack(obj):
         dispatch = getattr(type(obj), "__torch_dispatch__", None)
         if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
             raise Refused("a tensor that answers for itself may show memory of anything")
-        device, kept = tuple(int(number or 0) for number in obj.__dlpack_device__()), obj
+        device, kept = _announced(obj, None), obj
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
         except TypeError as error:
@@ -538,25 +553,26 @@ def _tensor_in(capsule):
     data, kind, number, ndim, code, bits, lanes, shape, strides, skip = tensor
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape):
         raise Refused(f"its tensor contradicts itself: ndim {ndim}, shape at {shape:#x}")
-    if kind not in _ADDRESSES:
-        raise Refused(f"memory of device type {kind} has no address: lend.view(x) keeps its handle")
     body = f"{ {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}.get(code, '') }{bits // 8}"
     dtype = _NAMED.get((code, bits)) or ("|" if bits == 8 else _ORDER) + body
     if lanes != 1 or bits % 8 or not (_CODES.get(body) or (code, bits) in _NAMED):
         raise Refused(f"the DLPack dtype (code {code}, bits {bits}, lanes {lanes}) has no word here: lend.view(x) has")
     extents = _integers(shape, ndim)
     steps = tuple(step * (bits // 8) for step in _integers(strides, ndim)) if strides and 0 not in extents else None
-    if not data and 0 not in extents:
-        raise Refused(f"its tensor contradicts itself: data is NULL, and the shape {extents} is not empty")
-    device = (kind, number if kind > 1 else 0)  # cpus have no numbers, whatever some write there
+    if (not data or skip > _LARGEST) and 0 not in extents:
+        raise Refused(f"its tensor of shape {extents} is not empty, and lies at {data:#x}, byte {skip}")
+    device = _checked_device(kind, number if kind > 1 else 0)
     return name, address, data + skip, extents, steps, dtype, device, bool(flags & 1), deleter
 
 
 def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=False):
     if not hasattr(obj, attribute):
         return None
-    told = dict(getattr(obj, attribute))
-    shape, dtype, steps, data = tuple(map(index, told["shape"])), told["typestr"], told.get("strides"), told.get("data")
+    told = getattr(obj, attribute)
+    shape, dtype, steps, data = told["shape"], told["typestr"], told.get("strides"), told.get("data")
+    if not isinstance(shape, tuple | list) or not isinstance(steps, tuple | list | None):
+        raise Refused(f"shape {shape!r:.90} and strides {steps!r:.90} are not both tuples")
+    shape, steps = tuple(map(index, shape)), None if steps is None else tuple(map(index, steps))
     if told.get("mask") is not None and not masked:
         raise Refused("some of its elements are masked: column(x) takes them for missing")
     meant = getattr(getattr(obj, "dtype", None), "name", None)
@@ -566,42 +582,39 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
         (told.get("descr") or [("", dtype)]) != [("", dtype)] or not (meant is None or meant[:4] == "void")
     ):
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
-    steps = None if steps is None else tuple(map(index, steps))
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
         raise Refused("a NumPy scalar shows memory that is gone already: numpy.asarray(x) has some of its own")
-    stream = told.get("stream", None if device[0] == 1 else "unknown")
-    if stream == 0 or type(stream) not in (int, str, type(None)):
+    stream = told.get("stream")
+    if stream is not None and (type(stream) is not int or stream < 1):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
-    if type(data) is tuple or device != (1, 0):
+    if device[0] != 1:
+        stream = stream if "stream" in told else "unknown"
+    if type(data) is tuple or device[0] != 1:
         ptr, readonly = data
         if type(data) is not tuple or told.get("offset"):
             raise Refused(f"data {data!r:.90} with offset {told.get('offset')!r:.30} is no place")
         return Array(index(ptr), shape, steps, dtype, device, readonly, Owner(obj), stream)
-    lent = (_by_buffer(obj) if data is None else array(data)).buffer  # this one has bounds
+    lent = _by_buffer(obj) if data is None else array(data)  # this one has bounds
     made = Array(lent.ptr + index(told.get("offset", 0)), shape, steps, dtype, device, lent.readonly, lent.owner)
-    if made.buffer.ptr < lent.ptr or made.buffer.ptr + made.buffer.nbytes > lent.ptr + lent.nbytes:
-        raise Refused(f"shape {shape} with strides {made.strides} leaves the {lent.nbytes} bytes of its data")
+    start = made.buffer.ptr - lent.ptr
+    if start < 0 or start + made.buffer.nbytes > lent.nbytes or not lent.c_contiguous or lent.device != device:
+        raise Refused(f"shape {shape} with strides {made.strides} leaves the {lent.nbytes} bytes of its data, {lent!r}")
     return made
 
 
 def _by_cuda_interface(obj):
-    known = hasattr(type(obj), "__dlpack_device__")  # else the number is the driver's to tell
-    return _by_interface(
-        obj, "__cuda_array_interface__", tuple(map(int, obj.__dlpack_device__())) if known else (2, -1)
-    )
+    device = _announced(obj, (2, -1))  # the number is the driver's to tell
+    if device[0] not in (2, 10, 13):
+        raise Refused(f"device {device} was announced beside an interface of CUDA")
+    return _by_interface(obj, "__cuda_array_interface__", device)
 
 
 def _by_pointer(obj):
-    ptr = getattr(obj, "ptr", None)
-    size = next(
-        (size for name in ("nbytes", "bufsize", "size") if (size := getattr(obj, name, None)) is not None), None
-    )
+    ptr, sizes = getattr(obj, "ptr", None), (getattr(obj, name, None) for name in ("nbytes", "bufsize", "size"))
+    size = next((size for size in sizes if size is not None), None)
     if type(ptr) is not int or type(size) is not int:
         return None
-    device = (
-        tuple(int(number or 0) for number in obj.__dlpack_device__()) if hasattr(obj, "__dlpack_device__") else (1, 0)
-    )
-    return Array(ptr, (size,), None, "|u1", device, True, Owner(obj))
+    return Array(ptr, (size,), None, "|u1", _announced(obj, (1, 0)), True, Owner(obj))
 
 
 # -- columns: Arrow ------------------------------------------------------------------------------------------------
