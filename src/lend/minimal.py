@@ -105,8 +105,8 @@ class Owner:
         if self._debts and ends():  # of the interpreter: nobody can be called, so that all of it stays
             keep(self)
             return
-        while self._debts:
-            give_back, arguments = self._debts.pop()
+        debts, self._debts = self._debts, None
+        for give_back, arguments in debts or ():
             give_back(*arguments)
 
 
@@ -224,6 +224,10 @@ _NOTHING = ctypes.c_char()  # a place for what is empty
 def _on_host(lent):
     if lent.device[0] not in _HOST:
         raise Refused(f"the host does not read {lent!r}: copy it with the library that made it")
+    if (
+        getattr(lent.owner, "_debts", ()) is None
+    ):  # in a cycle that the collector ends, a finalizer may come after the owner's
+        raise Refused(f"the memory of {lent!r} was given back")
 
 
 class Buffer(_Lent):
