@@ -420,7 +420,7 @@ def array(obj):
         raise Refused(f"some elements of this {_full_name(obj)} may be masked: column(x) takes them for missing")
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
-        doors = (_by_dlpack, _by_cuda_interface)
+        doors = (_by_dlpack, _by_cuda_interface, _by_host)
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
@@ -611,6 +611,11 @@ def _by_cuda_interface(obj):
     if device[0] not in (2, 10, 13):
         raise Refused(f"device {device} was announced beside an interface of CUDA")
     return _by_interface(obj, "__cuda_array_interface__", device)
+
+
+def _by_host(obj):
+    on_host = _announced(obj, (2, -1))[0] in _HOST
+    return _first(obj, (_by_buffer, _by_interface, _by_pointer), "an array of the host") if on_host else None
 
 
 def _by_pointer(obj):

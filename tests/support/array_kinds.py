@@ -140,7 +140,6 @@ def plain():
 
     for code in "bBhHiIlLqQfd":
         yield f"array.array {code}", array.array(code, [1, 2])
-    yield "array.array u", array.array("u", "ab")
     yield "memoryview", memoryview(b"abcdef")[::-2]
     yield "memoryview of shape", memoryview(bytes(24)).cast("d").cast("B").cast("i", (2, 3))
     yield "a structure", (Padded * 2)()
