@@ -70,7 +70,7 @@ def tensors():
     for name in names:
         if "int8" not in name or name in ("int8", "uint8"):  # quantized ones need a scale
             try:
-                yield f"dtype {name}", torch.empty(16, dtype=torch.uint8).view(getattr(torch, name))
+                yield f"dtype {name}", torch.arange(16, dtype=torch.uint8).view(getattr(torch, name))
             except RuntimeError:
                 yield f"dtype {name}", torch.zeros(2, dtype=getattr(torch, name))
     square = torch.arange(12.0).reshape(3, 4)
