@@ -160,10 +160,8 @@ class _Lent:
     c_contiguous, stream = True, None
 
     def __repr__(self):
-        marked = ", read-only" * self.readonly
-        return (
-            f"<{type(self).__name__} {self.dtype}[{', '.join(map(str, self.shape))}] on device {self.device}{marked}>"
-        )
+        shape, marked = ", ".join(map(str, self.shape)), ", read-only" * self.readonly
+        return f"<{type(self).__name__} {self.dtype}[{shape}] on device {self.device}{marked}>"
 
     @property
     def bufsize(self):
@@ -176,8 +174,9 @@ class _Lent:
         """A capsule made by what lent the memory, if this is all of it: a deleter must not be Python."""
         give = getattr(self.owner.producer, "__dlpack__", None) if type(self) is Array else None
         capsule = None if give is None else give(**keywords)
-        told = None if capsule is None else Array(*_tensor_in(capsule)[2:7], True, self.owner)
-        if told is None or told._place() != self._place():
+        name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
+        said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
+        if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
             raise Refused(f"a capsule of this {type(self).__name__} needs C: lend.view(x).__dlpack__() makes one")
         return capsule
 
@@ -224,9 +223,8 @@ _NOTHING = ctypes.c_char()  # a place for what is empty
 def _on_host(lent):
     if lent.device[0] not in _HOST:
         raise Refused(f"the host does not read {lent!r}: copy it with the library that made it")
-    if (
-        getattr(lent.owner, "_debts", ()) is None
-    ):  # in a cycle that the collector ends, a finalizer may come after the owner's
+    # in a cycle that the collector ends, a finalizer may come after the owner's
+    if getattr(lent.owner, "_debts", ()) is None:
         raise Refused(f"the memory of {lent!r} was given back")
 
 
@@ -297,9 +295,8 @@ class Array(_Lent):
     def buffer(self):
         (low, high), filled, readonly = self._ends, self.itemsize, self.readonly
         for step, extent in sorted((abs(step), n) for n, step in zip(self.shape, self.strides, strict=True) if n > 1):
-            readonly = readonly or (
-                step > filled and self.nbytes > 0
-            )  # bytes between the elements were not lent to be written
+            # bytes between the elements were not lent to be written
+            readonly = readonly or (step > filled and self.nbytes > 0)
             filled += (extent - 1) * step
         return Buffer(self.ptr + low, high - low, self.device, readonly, self.owner)
 
@@ -449,7 +446,9 @@ def _by_buffer(obj):
         owner.owes(_release, lease, held)
         _decref(held)
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
-        raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape {shape}")
+        raise Refused(
+            f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, {'a' if shape else 'no'} shape"
+        )
     if lease.suboffsets and max(lease.suboffsets[:ndim], default=-1) >= 0:
         raise Refused("its rows lie behind pointers (suboffsets): lend.view(x, copy=True) gathers them")
     format = lease.format
@@ -480,9 +479,7 @@ def _dtype_of_format(format, itemsize):
         size = struct.calcsize(("@" if order in "@^" or letter in "nN" else "=") + (pair or letter))
         body = f"{'c' if pair else 'b' if letter == '?' else 'f' if letter in 'efd' else 'iu'[letter.isupper()]}{size}"
     if size != itemsize:
-        raise Refused(
-            f"the format {text!r:.60} of {itemsize} bytes is no number, text or bytes: lend.view(x) reads more"
-        )
+        raise Refused(f"the format {text!r:.60} of {itemsize} bytes is no number, text or bytes: lend.view(x) reads it")
     order = {"<": "<", ">": ">", "!": ">"}.get(order, _ORDER)
     dtype = (order if size > 1 and body[0] not in "SV" else "|") + body
     if len(_FORMATS) < 100:
@@ -494,14 +491,13 @@ def _announced(obj, otherwise):
     """The device that an object says it is on."""
     if not hasattr(obj, "__dlpack_device__"):
         return otherwise
-    return _checked_device(*map(index, obj.__dlpack_device__()))
+    kind, number = obj.__dlpack_device__()
+    return _checked_device(index(kind), 0 if number is None else index(number))  # buffers of frames say (1, None)
 
 
 def _checked_device(kind, number):
     if kind not in _ADDRESSES or not 0 <= number < 2**31:
-        raise Refused(
-            f"memory on device ({kind}, {number}) has no address: lend.view(x) keeps the handles that are known"
-        )
+        raise Refused(f"memory on device ({kind}, {number}) has no address: lend.view(x) keeps handles")
     return kind, number if kind > 1 else 0  # cpus have no numbers, whatever some write there
 
 

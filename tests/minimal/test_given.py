@@ -82,6 +82,14 @@ def test_dlpack_keywords_reach_the_producer():
     assert lender.audit() == []
 
 
+def test_a_read_only_tensor_is_handed_on_read_only():
+    taken = minimal.array(CountingDLPack(FLOATS, (6,), flags=counting.READ_ONLY))
+    assert taken.readonly
+    assert minimal.array(taken.__dlpack__(max_version=(1, 0))).readonly
+    with pytest.raises(minimal.Refused, match="needs C"):
+        taken.__dlpack__()
+
+
 class Moved(CountingDLPack):
     """Gives another tensor each time it is asked."""
 
@@ -98,8 +106,18 @@ class Moved(CountingDLPack):
         lambda: minimal.array(Moved(FLOATS, (6,))),
         lambda: minimal.array(CountingDLPack(FLOATS, (6,)).capsule(True)),
         lambda: minimal.array(Span(FLOATS)),
+        lambda: minimal.array(CountingDLPack(FLOATS, (3, 2), strides=(0, 1))),
+        lambda: minimal.array(CountingDLPack(FLOATS, (6,), protocol="legacy")),
     ],
-    ids=["bytes", "a Buffer", "what has moved", "a bare capsule", "a pointer and a size"],
+    ids=[
+        "bytes",
+        "a Buffer",
+        "what has moved",
+        "a bare capsule",
+        "a pointer and a size",
+        "elements at one place",
+        "unversioned",
+    ],
 )
 def test_a_capsule_that_needs_c_is_refused_with_a_word_of_lend(make):
     with pytest.raises(minimal.Refused, match=r"needs C: lend\.view"):
@@ -187,3 +205,14 @@ def test_what_has_no_memoryview_still_goes_to_numpy():
         given = np.asarray(minimal.array(source))
         assert given.dtype == source.dtype
         assert np.shares_memory(given, source)
+
+
+@pytest.mark.parametrize(
+    ("announced", "device"), [((1, None), (1, 0)), ((1, 7), (1, 0)), ((2, None), (2, 0)), ((13, 1), (13, 1))]
+)
+def test_a_pointer_and_a_size_lie_where_they_announce_it(announced, device):
+    class Announcing(Span):
+        def __dlpack_device__(self):
+            return announced
+
+    assert minimal.buffer(Announcing(FLOATS)).device == device
