@@ -603,10 +603,12 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
 
 
 def _by_cuda_interface(obj):
-    device = _announced(obj, (2, -1))  # the number is the driver's to tell
-    if device[0] not in (2, 10, 13):
-        raise Refused(f"device {device} was announced beside an interface of CUDA")
-    return _by_interface(obj, "__cuda_array_interface__", device)
+    kind, number = _announced(obj, (2, -1))  # the number is the driver's to tell
+    # work may be pending on a stream: pinned and managed memory is not the host's to read at once
+    told = {2: 2, 3: 2, 10: 10, 11: 10, 13: 2}.get(kind)
+    if told is None:
+        raise Refused(f"device {kind} was announced beside an interface of CUDA")
+    return _by_interface(obj, "__cuda_array_interface__", (told, number if told == kind else -1))
 
 
 def _by_host(obj):

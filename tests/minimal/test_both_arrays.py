@@ -7,7 +7,6 @@ import pytest
 
 from support.array_kinds import KINDS
 from support.both import BOTH, REFUSED
-from support.device_producers import LIKE
 
 RECORDS = "minimal reads numbers, text, bytes and times: records are lend's"
 OBJECTS = "pointers to Python objects are lend's"
@@ -21,7 +20,6 @@ HANDLES = "memory of a device without addresses is a handle, which lend keeps"
 SCALARS = "a NumPy scalar whose buffer does not tell its dtype is lend's"
 PILLOW = "Pillow copies its pixels when its interface is read: lend knows that and refuses, minimal takes the copy"
 ON_CLASS = "minimal looks for DLPack on the class, where protocols are"
-MANAGED = "lend tells memory of a CUDA interface as cuda of unknown number where managed memory is announced"
 PACKED = [f"{name}{gaps}" for name in ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "int1", "int2", "int4",
                                        "uint1", "uint2", "uint4") for gaps in ("", " with gaps")]  # fmt: skip
 
@@ -59,7 +57,6 @@ KNOWN_DIFFERENCES = {
         "SYCL": DOORS,
         "DLPack on the object": ON_CLASS,
         "two lanes": SMALL,
-        **{f"{name} announcing managed": MANAGED for name in LIKE},
         "device 7": HANDLES,
         "device 8": HANDLES,
         "device 15": HANDLES,

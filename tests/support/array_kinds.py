@@ -192,7 +192,8 @@ def one_protocol():
     for name, kind in devices.LIKE.items():
         yield name, kind()
         yield f"{name} announcing cuda:1", devices.announcing(kind, (2, 1))()
-        yield f"{name} announcing managed", devices.announcing(kind, (13, 0))()
+        for announced in ((3, 0), (10, 1), (11, 0), (13, 0)):
+            yield f"{name} announcing {announced}", devices.announcing(kind, announced)()
     yield "SYCL", devices.SyclInterface()
     for device in (1, 2, 3, 7, 8, 10, 11, 12, 13, 14, 15):
         yield f"device {device}", CountingDLPack(FLOATS, (6,), device=(device, 3))
