@@ -5,7 +5,7 @@ import array
 import pytest
 
 import lend
-from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.errors import LendError, UnsupportedLayout, UnsupportedType
 
 np = pytest.importorskip("numpy")
 
@@ -46,3 +46,33 @@ def test_a_copy_in_a_byte_order_has_the_same_values_and_that_order(held, wanted)
     source = lend.view(bytes(range(32))).reinterpret(held)
     made = lend.view(source, dtype=wanted + held[1:], copy=True)
     assert (made.dtype, made.tolist()) == (lend.DType(wanted + held[1:]), source.tolist())
+
+
+REMEDIES = {
+    "bytes as numbers": (bytes(16), {"dtype": "float64"}, 'lend.view(x).reinterpret("float64")'),
+    "fewer dimensions": (memoryview(bytes(6)).cast("B", (2, 3)), {"ndim": 1}, "lend.view(x).reshape(-1)"),
+    "one dimension fewer": (memoryview(bytes(12)).cast("B", (2, 3, 2)), {"ndim": 2}, "lend.view(x).reshape(-1, 2)"),
+}
+
+
+@pytest.mark.parametrize(("x", "asked", "remedy"), REMEDIES.values(), ids=REMEDIES)
+def test_the_remedy_of_a_requirement_meets_it(x, asked, remedy):
+    with pytest.raises(LendError) as refused:
+        lend.view(x, **asked)
+    assert refused.value.remedy.startswith(remedy)
+    met = eval(remedy, {"lend": lend, "x": x})
+    lend.view(met, **asked)
+
+
+def test_objects_are_offered_no_reinterpretation():
+    np = pytest.importorskip("numpy")
+    with pytest.raises(LendError) as refused:
+        lend.view(np.array([1.0], object), dtype="float64")
+    assert "reinterpret" not in refused.value.remedy
+
+
+def test_a_record_is_offered_its_fields():
+    np = pytest.importorskip("numpy")
+    with pytest.raises(LendError) as refused:
+        lend.view(np.zeros(2, "i4,f4"), dtype="int32")
+    assert "lend.view(x)[name]" in refused.value.remedy

@@ -21,6 +21,11 @@ def get_include() -> str:
     return str(Path(__file__).parent / "include")
 
 
+def pkgconfigdir() -> str:
+    """The folder of `lend.pc`, for PKG_CONFIG_PATH: what `python -m lend --pkgconfigdir` prints."""
+    return str(Path(__file__).parent / "pkgconfig")
+
+
 def cflags() -> str:
     """The flags for a C or C++ compiler, quoted for a shell: what `python -m lend --cflags` prints."""
     return quote(f"-I{get_include()}")

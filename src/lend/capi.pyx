@@ -367,7 +367,11 @@ cdef PyObject* wrap(const lend_view* said, PyObject* owner, ReleaseCallback rele
         made = CallbackOwner.__new__(CallbackOwner)
         made.held = None if owner is NULL else <object> owner
         remember_span(made, &record)
-        made.apart = recheck.apart(made)
+        if release is NULL:
+            made.beside = recheck.pinned(made, on_host(&record))
+            made.apart = made.beside is True
+        else:
+            made.apart = recheck.is_elsewhere(made)
         view = view_of(made, &record)
     finally:
         clear_dims(&record)

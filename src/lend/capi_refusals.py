@@ -41,7 +41,7 @@ def tell_in_c(refusal: LendError, asked: "Asked" = _NOTHING) -> None:
         return
     if isinstance(refusal, CopyRequired | ReadOnlyMemory):
         change_remedy(refusal, _copied(asked))
-    else:
+    elif ", copy=True)" not in remedy:  # as in a call in Python, which comes before
         change_remedy(refusal, remedy.replace("copy=True", "LEND_COPY_IF_NEEDED in the request", 1))
 
 

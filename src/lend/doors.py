@@ -6,6 +6,7 @@ library opens with more care.
 
 import sys
 
+from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.adapters.asking import guarded, quoted
 from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
@@ -61,6 +62,7 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
     return generic_doors(obj)
 
 
+@lets_go
 def own_view(obj: "Buffer | Producer") -> View:
     """The View of an object of ours that is none."""
     if isinstance(obj, Buffer):
@@ -122,7 +124,7 @@ def generic_doors(obj: "Any") -> "list[Door]":
         elif shows(cls, "__getattr__") or protocol.dunder in getattr(obj, "__dict__", ()):
             # on the instance alone: looked for each time, and by the protocol itself, so that it is read once
             opened.append(Door(protocol, remembered=False))
-    if _has_device_interface(obj):
+    if has_device_interface(obj):
         if _announces_host(obj):
             # another of its type may be elsewhere: asked each time, and by what is of devices last
             for door in opened:
@@ -139,7 +141,7 @@ _HOST_DOORS = ("buffer protocol", "array struct", "array interface", "ptr and si
 _OF_DEVICES = ("__cuda_array_interface__", "__sycl_usm_array_interface__")
 
 
-def _has_device_interface(obj: "Any") -> bool:
+def has_device_interface(obj: "Any") -> bool:
     """Whether the class or the object itself has one, without reading it."""
     cls, own = type(obj), getattr(obj, "__dict__", ())
     return any(shows(cls, name) or name in own for name in _OF_DEVICES)

@@ -8,6 +8,7 @@ from pickle import PickleBuffer
 
 from lend import front
 from lend._core import copies
+from lend._core.letting_go import lets_go
 from lend.dtypes import DType, records
 from lend.errors import MalformedDescriptor
 from lend.protocols import refusals
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _REMEDY = "give pickle.loads the buffers in the order in which pickle.dumps gave them"
 
 
+@lets_go
 def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
     """What `__reduce_ex__` answers: how to make it again, and of what.
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from lend.views.view import View
 
+# what NumPy converts, by lend's names of them
+_NUMBERS = frozenset({"bool", "int", "uint", "float", "complex"})
+
 
 @lets_go
 def unmet(
@@ -25,7 +28,7 @@ def unmet(
     _check_integer("align", align)
     if ndim is not None and view.ndim != ndim:
         more = ndim - view.ndim
-        remedy = "lend.view(x).reshape(...)"
+        remedy = f"lend.view(x).reshape({', '.join(['-1', *map(str, view.shape[view.ndim - max(ndim, 1) + 1 :])])})"
         if more > 0:
             # ndim may be any number
             remedy = f"lend.view(x)[{', '.join(['None'] * more)}]" if ndim <= 64 else "64 dimensions at most"
@@ -67,10 +70,21 @@ def _check_integer(name: str, value: "Any") -> None:
 
 def _conversions(view: "View", wanted: DType) -> "list[str]":
     """How to have other values, and the same bytes under another name."""
-    converted = f'lend.to(x, "numpy").astype("{wanted}"), or a conversion by the library that made it'
-    if wanted.itemsize != view.itemsize:
-        return [converted]
-    return [converted, f'lend.view(x).reinterpret("{wanted}"), if the same bytes are meant to be that']
+    ways = []
+    if wanted.kind in _NUMBERS and view.dtype.kind in _NUMBERS:
+        ways.append(f'lend.to(x, "numpy").astype("{wanted}"), or a conversion by the library that made it')
+    elif view.dtype.kind == "record":
+        ways.append("one field of it: lend.view(x)[name]")
+    elif not view.dtype.has_objects:
+        ways.append("a conversion by the library that made it")
+    if not (view.dtype.has_objects or wanted.has_objects or wanted.shares_bytes or view.dtype.shares_bytes):
+        spelled = f'"{wanted}"' if wanted.kind != "record" else "dtype"
+        same = f"lend.view(x).reinterpret({spelled}), if the same bytes are meant to be that"
+        if wanted.itemsize == view.itemsize:
+            ways.append(same)
+        elif view.itemsize == 1 and view.c_contiguous and view.ndim == 1 and view.nbytes % (wanted.itemsize or 1) == 0:
+            ways.insert(0, same)  # what came as bytes is most likely meant to be read
+    return ways or ["numbers in place of objects, by the library that made it"]
 
 
 def copy_required(view: "View", reasons: "list[str]") -> LendError:
@@ -96,9 +110,11 @@ def check_stream(view: "View", stream: "Any") -> None:
 
 
 @lets_go
-def elsewhere(view: "View", device: "Any") -> "list[str]":
+def elsewhere(view: "View", device: "Any", copied: bool) -> "list[str]":
     """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)
+    if copied and wanted.type != 1:
+        raise copy_is_on_cpu(wanted, describe.came(view))
     if wanted == view.device or (wanted.id < 0 and wanted.type == view.device.type):
         return []
     if wanted.type == view.device.type and view.device.id < 0:
@@ -113,6 +129,14 @@ def elsewhere(view: "View", device: "Any") -> "list[str]":
         remedy=advice.to_device(wanted)
         if view.device.is_host
         else f"move it with the library that made it, then lend.view(x, device={str(wanted)!r})",
+    )
+
+
+def copy_is_on_cpu(wanted: Device, came: str) -> LendError:
+    return NotHostAccessible.build(
+        f"memory on {wanted} was required, and what lend copies lies in memory of the cpu",
+        came=came,
+        remedy="no copy=True, if the memory is there as it must be; else a copy by the library that made it",
     )
 
 

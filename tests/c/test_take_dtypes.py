@@ -83,6 +83,7 @@ def test_a_format_of_another_size_is_refused(taker, text, itemsize):
         taker(CountingBuffer(bytes(64), format=text, itemsize=itemsize, shape=(2,)))
 
 
+@pytest.mark.filterwarnings("ignore:The 'u' type code is deprecated:DeprecationWarning")  # of Python 3.13
 def test_characters_of_an_array_are_text(taker):
     taken = taker(array.array("u", "lend"))
     assert taken.dtype == sized(UCS4, 4, NATIVE)

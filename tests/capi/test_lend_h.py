@@ -122,6 +122,13 @@ REQUESTS = {
     "aligned elements": (OBJECTS["unaligned"], (NEED_ALIGNED,), CopyRequired),
     "another device": (BASE, (0, ANY_TYPE, 0, 0, -1, 0, 2), NotHostAccessible),
 }
+ON_HOST = lend.View.from_pointer(lend.view(FLOATS).ptr, (2,), "float64", owner=FLOATS, device="cuda_host")
+REQUESTS |= {
+    "a copy on another device": (ON_HOST, (COPY, ANY_TYPE, 0, 0, -1, 0, 3), NotHostAccessible),
+    "a copy for its alignment on another device": (
+        ON_HOST, (COPY_IF_NEEDED, ANY_TYPE, 0, 0, -1, 1 << 30, 3), NotHostAccessible,
+    ),
+}  # fmt: skip
 REQUESTED = pytest.mark.parametrize(("obj", "request_", "error"), REQUESTS.values(), ids=REQUESTS)
 
 

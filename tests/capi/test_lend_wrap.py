@@ -162,3 +162,10 @@ def test_what_is_refused_keeps_no_dimensions():
         except lend.LendError:
             continue
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8_000  # KiB; 20 MB if they stayed
+
+
+def test_memory_that_a_callback_gives_back_may_lie_elsewhere_than_that_of_the_object_beside_it():
+    np = pytest.importorskip("numpy")
+    given = by_lend_h.wrap(np.zeros(4), data=MIDDLE, dtype=INT16, shape=(4,), strides=(2,), flags=C)
+    given.verify()
+    assert len(given.tolist()) == 4

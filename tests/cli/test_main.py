@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -214,3 +215,10 @@ def test_reader_that_goes_away_is_no_failure():
         child.stdout.close()
         assert child.stderr.read() == b""
         assert child.wait() == 0
+
+
+def test_the_folder_for_pkg_config_has_the_file(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--pkgconfigdir"])
+    assert ended.value.code == 0
+    assert (Path(capsys.readouterr().out.strip()) / "lend.pc").is_file()

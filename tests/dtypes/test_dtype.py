@@ -338,3 +338,9 @@ def test_dtype_known_by_its_text_is_read(text, name):
 def test_dtype_known_by_its_text_that_lend_lacks_is_unsupported(text):
     with pytest.raises(UnsupportedType, match="lend has no dtype for"):
         DType(dtype(text))
+
+
+@pytest.mark.parametrize("name", ["Q", "q", "double", "long", "object_", "generic", " ", "None", ">x9", "=foreign", ""])
+def test_a_name_that_means_something_else_is_not_registered(name):
+    with pytest.raises(ValueError, match=r"name of (NumPy|lend)'s own|registered by its name"):
+        lend.register_dtype(name, "int8")

@@ -84,3 +84,23 @@ def test_what_numpy_lacks_is_refused(name):
 def test_what_is_no_dtype_of_numpy_is_a_type_error(thing):
     with pytest.raises(TypeError, match="takes a dtype"):
         DType(thing)
+
+
+@pytest.mark.parametrize("other", [np.float32, np.dtype("f4"), np.dtype("<f4")], ids=repr)
+def test_a_dtype_equals_what_numpy_calls_it(other):
+    assert DType("float32") == other
+    assert other == DType("float32") or isinstance(other, type)
+    assert DType("float64") != other
+    assert DType("float32") in (np.int8, other)
+
+
+def test_a_dtype_equals_pythons_own_types():
+    for name, cls in (("float64", float), ("int64", int), ("bool", bool), ("complex128", complex)):
+        assert DType(name) == cls
+        assert DType("float32") != cls
+
+
+@pytest.mark.parametrize("other", [None, 3, str, list, object(), type, [("a", "f4")]], ids=repr)
+def test_a_dtype_differs_from_what_is_none(other):
+    assert (DType("float32") == other) is False
+    assert (DType("float32") != other) is True

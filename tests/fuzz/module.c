@@ -106,12 +106,24 @@ static long record_types(void) {
     return (long)count;
 }
 
+static long allocated_blocks(void) {
+    static PyObject *ask;
+    PyObject *answer = NULL;
+    long blocks = -1;
+    if (ask == NULL) ask = Py_XNewRef(PySys_GetObject("getallocatedblocks"));
+    if (ask != NULL) answer = PyObject_CallNoArgs(ask);
+    if (answer != NULL) blocks = PyLong_AsLong(answer);
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return blocks;
+}
+
 static void look_at_memory(void) {
     static long first = -1, types;
     long now;
     if (executions % 4096 == 0) PyGC_Collect(); /* the collector is off otherwise, for speed */
     if (executions % LOOK_EVERY != 0) return;
-    now = (long)_Py_GetAllocatedBlocks();
+    now = allocated_blocks();
     if (first < 0) {
         first = now;
         types = record_types();

@@ -245,9 +245,11 @@ static void export_buffer(story *s, input *in) {
         PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_STRIDED,
     };
     const uint8_t tag = next_byte(in);
-    const int flags = tag < 0xF0 ? kinds[tag & 15] : (int)next_number(in) & 0xFFFF;
+    int flags = tag < 0xF0 ? kinds[tag & 15] : (int)next_number(in) & 0xFFFF;
     Py_buffer out;
     lend_view view;
+    /* alone they mean nothing, and CPython 3.13 answers itself, with a SystemError */
+    if (flags == PyBUF_READ || flags == PyBUF_WRITE) flags = PyBUF_SIMPLE;
     if (PyObject_GetBuffer(current(s)->object, &out, flags) < 0) {
         refused(BUFFER_ERROR);
         return;

@@ -94,8 +94,12 @@ def test_objects_are_exported_by_the_buffer_protocol_and_the_array_interface_onl
     with pytest.raises(UnsupportedType, match="DLPack"):
         view.__dlpack__(max_version=(1, 0))
     assert not hasattr(view, "__array_struct__")
+
+
+def test_objects_are_no_tensor():
+    pytest.importorskip("torch")
     with pytest.raises(LendError, match="object"):
-        lend.to(view, "torch")
+        lend.to(np.array([1, "x"], dtype=object), "torch")
 
 
 # -- rows of the cases -------------------------------------------------------------------------------------------------

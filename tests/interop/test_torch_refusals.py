@@ -230,3 +230,33 @@ def test_a_subclass_that_answers_for_itself_is_taken_where_torch_says_the_same()
     tensor = torch.arange(3.0).as_subclass(Lying)
     assert lend.view(tensor).tolist() == [0.0, 1.0, 2.0]
     assert lend.view(tensor).ptr == tensor.data_ptr()
+
+
+class Doubting(torch.Tensor):
+    """A subclass that says of a plain tensor that it is conjugated, and resolves it to something else."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        if name in ("is_conj", "is_neg"):
+            return True
+        if name == "resolve_conj":
+            return torch.full((3,), 9.0)
+        if name == "__get__":
+            return False
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def test_what_a_subclass_says_falsely_of_its_bits_moves_nothing():
+    tensor = torch.arange(3.0).as_subclass(Doubting)
+    assert lend.explain(tensor, "memoryview").copies == ()
+    made = lend.to(tensor, "memoryview", copy=False)
+    assert made.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_what_torch_has_to_write_out_of_a_subclass_torch_writes_out():
+    tensor = torch.tensor([1 + 2j]).conj().as_subclass(Doubting)
+    plan = lend.explain(tensor, "numpy")
+    made = lend.to(tensor, "numpy")
+    assert made.tolist() == [1 - 2j]
+    assert plan.bytes_copied == made.nbytes == 8

@@ -151,3 +151,24 @@ def test_memory_that_numpy_did_not_make_has_bounds_that_numpy_does_not_know():
     view = lend.View.from_pointer(ctypes.addressof(block), (16,), "float64", owner=array)
     view.verify()
     assert view.tolist() == [float(i) for i in range(16)]
+
+
+READS = {
+    "bytes": bytes,
+    "tobytes": lambda view: view.tobytes(),
+    "tolist": lambda view: view.tolist(),
+    "item": lambda view: view.item(3),
+    "float": lambda view: float(view[3]),
+    "bool": lambda view: bool(view[3]),
+    "copy": lambda view: view.copy(),
+    "bytes of its buffer": lambda view: bytes(view.buffer),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("dtype", ["f8", "u1", "M8[ns]"])
+def test_no_read_of_a_view_shows_memory_that_was_moved(read, dtype):
+    if dtype == "M8[ns]" and read is READS["float"]:
+        pytest.skip("a datetime is no float")
+    with pytest.raises(LeaseLost):
+        read(moved(lend.view, dtype))

@@ -138,3 +138,23 @@ def test_what_was_handed_over_before_keeps_the_address(target):
     tensor.resize_(1 << 20)
     assert tensor.data_ptr() != before
     assert lend.buffer(made).ptr == before
+
+
+@pytest.mark.parametrize("left", [0, 4, 2000])
+def test_memory_that_was_cut_of_a_storage_goes_to_no_target(left):
+    for size in (64, 1000, 5000, 1 << 14):
+        tensor = torch.zeros(size)
+        view = lend.view(tensor)
+        storage = tensor.untyped_storage()
+        storage.resize_(0)
+        storage.resize_(min(left, tensor.nbytes - 4))  # often where it was
+        for _ in range(2):  # the second way is the quick one
+            with pytest.raises((LeaseLost, MalformedDescriptor)):
+                lend.to(view, "memoryview")
+
+
+def test_a_view_of_a_whole_tensor_goes_the_quick_way_still():
+    tensor = torch.arange(4)
+    view = lend.view(tensor)
+    for _ in range(3):
+        assert lend.to(view, "memoryview").tolist() == [0, 1, 2, 3]

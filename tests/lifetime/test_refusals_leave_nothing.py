@@ -262,6 +262,17 @@ def test_a_refusal_leaves_nothing(expected, make, use):
     assert issubclass(raised, expected)
 
 
+class Returning(lend.Producer):
+    """Returns something else than a View of what it lends."""
+
+    def __init__(self, make, producer):
+        self.make, self.producer = make, producer
+
+    def lend(self):
+        made, self.producer = self.make(self.producer), None
+        return made
+
+
 HANDLED = REFUSALS | LATE | {
     "a low part": (UnsupportedType, floats, lambda p: lend.view(p).low("uint64")),
     "a part of elements that share bytes": (
@@ -282,13 +293,18 @@ HANDLED = REFUSALS | LATE | {
     "an item out of bounds": (IndexError, floats, lambda p: lend.view(p).item(6)),
     "too many indices of an item": (IndexError, floats, lambda p: lend.view(p).item(0, 0)),
     "a copy to a target": (CopyRequired, floats, lambda p: lend.to(p, bytes, copy=False)),
+    "an array of another dtype": (
+        LendError, floats, lambda p: lend.view(p).__array__("float64", copy=False),
+    ),
+    "an array of Arrow's of another type": (
+        LendError, lambda: floats(shape=(2, 3)), lambda p: lend.view(p).__arrow_array__(),
+    ),
+    "a Producer that returns no View": (TypeError, floats, lambda p: lend.view(Returning(memoryview, p))),
     "several numbers as one": (TypeError, floats, lambda p: int(lend.view(p))),
     "an assignment": (TypeError, floats, lambda p: operator.setitem(lend.view(p), 0, 1)),
     "several numbers to a class of one": (NotLendable, floats, lambda p: lend.to(p, int)),
     "no dimension to a list": (NotLendable, floats, lambda p: lend.to(lend.view(p).reshape(-1)[0], list)),
-    "elements that share bytes to a list": (
-        UnsupportedLayout, floats, lambda p: lend.to(lend.view(p).reshape(-1).reinterpret("int4_packed"), list),
-    ),
+    "rows to a set": (NotLendable, floats, lambda p: lend.to(two_rows(p), set)),
     "a class that is made of other things": (NotLendable, floats, lambda p: lend.to(p, decimal.Decimal)),
 }  # fmt: skip
 # the error names the View itself, for "did you mean": the interpreter's own doing
@@ -298,3 +314,23 @@ del HANDLED["an attribute that is none"]
 @pytest.mark.parametrize(("make", "use"), [row[1:] for row in HANDLED.values()], ids=HANDLED)
 def test_a_refusal_holds_nothing_while_it_is_handled(make, use):
     assert held_by_the_error(make, use) == []
+
+
+def test_an_owner_that_was_told_too_little_of_is_free_in_the_except():
+    memory = bytearray(8)
+    with pytest.raises(MalformedDescriptor):
+        lend.View.from_pointer(lend.view(memory).ptr, (9,), "uint8", owner=memory)
+    try:
+        lend.View.from_pointer(lend.view(memory).ptr, (9,), "uint8", owner=memory)
+    except MalformedDescriptor:
+        memory.append(1)
+    assert len(memory) == 9
+
+
+@pytest.mark.parametrize("name", [None, 3, "lend"], ids=repr)
+def test_what_a_function_of_nobodys_raises_is_what_comes_out(name):
+    """Its frame may say anything of the module that it is of."""
+    space = {"__name__": name}
+    exec("def target(view): raise ValueError('mine')", space)
+    with pytest.raises(ValueError, match="^mine$"):
+        lend.to(bytearray(4), space["target"])

@@ -51,7 +51,7 @@ def test_the_objects_of_a_list_are_of_fresh_memory_when_that_is_asked_for():
     memory = bytearray(2)
     items = lend.to(memory, list, copy=True)
     memory[0] = 9
-    assert [item.item() for item in items] == [0, 0]
+    assert items == [0, 0]
 
 
 def test_what_is_derived_of_such_a_class_is_any_callable():

@@ -20,6 +20,21 @@ def rows_behind_pointers():
     return testbuffer.ndarray(list(range(12)), shape=[3, 4], format="i", flags=testbuffer.ND_PIL)
 
 
+def rows_of_records():
+    testbuffer = pytest.importorskip("_testbuffer")
+    return testbuffer.ndarray([(1, 2.0)] * 6, shape=[2, 3], format="hd", flags=testbuffer.ND_PIL)
+
+
+@pytest.mark.parametrize("target", ["memoryview", bytes, list])
+def test_rows_of_records_behind_pointers_are_refused_beforehand(target):
+    said = []
+    for ask in (lend.explain, lend.to):
+        with pytest.raises(LendError) as refused:
+            ask(rows_of_records(), target)
+        said.append((type(refused.value), refused.value.fact))
+    assert said[0] == said[1]
+
+
 def lazily_negated():
     torch = pytest.importorskip("torch")
     return torch.imag(torch.tensor([1 + 2j, 3 - 1j]).conj())

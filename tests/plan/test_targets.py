@@ -1,5 +1,6 @@
 """Targets: by name, module, class, callable; and what is said of those that are none."""
 
+import array
 import subprocess
 import sys
 
@@ -249,3 +250,46 @@ print([name for name in ("numpy", "torch", "jax", "pyarrow", "tvm_ffi") if name 
 def test_telling_where_memory_can_go_imports_no_library():
     run = subprocess.run([sys.executable, "-c", EXPLAINED], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_a_list_of_an_array_has_its_values():
+    assert lend.to(array.array("d", [1.0, 2.0]), list) == [1.0, 2.0]
+    assert lend.to(memoryview(bytes(range(6))).cast("B", (2, 3)), tuple) == ([0, 1, 2], [3, 4, 5])
+    assert lend.to(b"aab", set) == {97, 98}
+    assert lend.to(b"aab", frozenset) == {97, 98}
+    assert lend.to(lend.view(b"\x21").reinterpret("int4_packed"), list) == [1, 2]
+
+
+def test_a_set_of_two_dimensions_is_refused_as_lists_cannot_be_in_one():
+    with pytest.raises(NotLendable, match="set is made of other things than a View"):
+        lend.to(memoryview(bytes(6)).cast("B", (2, 3)), set)
+
+
+@pytest.mark.parametrize("said", [1, 0, "x", None])
+def test_a_signature_is_true_or_false(said):
+    with pytest.raises(TypeError, match="alias_readonly is True or False, not"):
+        lend.to(b"1234", "memoryview", alias_readonly=said)
+
+
+@pytest.mark.parametrize("kind", ["cuda_host", "rocm_host"])
+def test_a_copy_is_never_said_to_lie_on_another_device(kind):
+    view = on(kind)
+    asked = [
+        lambda: lend.view(view, device=kind, copy=True),
+        lambda: lend.to(view, device=kind, copy=True),
+        lambda: lend.to(view, "memoryview", device=kind, copy=True),
+        lambda: lend.to(view, lambda given: given, device=kind, copy=True),
+        lambda: lend.explain(view, device=kind, copy=True),
+    ]
+    for ask in asked:
+        with pytest.raises(NotHostAccessible, match="was required, and what lend copies lies in memory of the cpu"):
+            ask()
+    assert lend.view(view, device=kind).ptr == view.ptr
+    assert lend.to(view, device=kind).ptr == view.ptr
+
+
+def test_a_callable_gets_memory_of_the_cpu_when_that_is_asked_for():
+    view = on("cuda_host")
+    made = lend.to(view, lambda given: given, device="cpu")
+    assert (str(made.device), made.tolist(), made.ptr == view.ptr) == ("cpu", [1, 2, 3, 4], False)
+    assert lend.explain(view, lambda given: given, device="cpu").bytes_copied is None

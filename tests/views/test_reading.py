@@ -2,6 +2,7 @@
 
 import ctypes
 import pickle
+import struct
 
 import pytest
 
@@ -96,3 +97,14 @@ def test_bytes_of_a_view_are_those_of_its_elements(dtype):
 
 def test_bytes_of_a_view_with_gaps_leave_them_out():
     assert bytes(lend.view(bytes(range(6)))[::-2]) == b"\5\3\1"
+
+
+@pytest.mark.parametrize(("value", "truth"), [(0.0, False), (-1.5, True)])
+def test_a_number_is_true_as_numbers_are(value, truth):
+    assert bool(lend.view(struct.pack("d", value)).reinterpret("float64")[0]) is truth
+
+
+def test_an_array_is_true_when_it_has_something():
+    assert lend.view(bytes(3))
+    assert not lend.view(b"")
+    assert not lend.view(memoryview(bytes(6)).cast("B", (2, 3)))[2:]

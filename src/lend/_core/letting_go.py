@@ -20,6 +20,7 @@ def lets_go(work: "Work") -> "Work":
             _clear_frames(error.__cause__)
             raise
 
+    letting_go.__wrapped__ = work  # type: ignore[attr-defined] # for inspect.signature
     letting_go.__name__ = work.__name__
     letting_go.__doc__ = work.__doc__
     return letting_go  # type: ignore[return-value]
@@ -30,7 +31,8 @@ def _clear_frames(error: "BaseException | None") -> None:
     trace = None if error is None else error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        if frame.f_globals.get("__name__", "").startswith("lend."):
+        name = frame.f_globals.get("__name__")
+        if type(name) is str and name.startswith("lend."):
             try:  # noqa: SIM105 - contextlib is not for the path of an error
                 frame.clear()
             except RuntimeError:

@@ -33,6 +33,7 @@ cdef class MemoryOwner(Owner):
     cdef void* block
 
 cdef class CallbackOwner(Owner):
+    cdef object beside           # an export of the object that the memory is a part of
     cdef void (*give_back)(void* context) noexcept
     cdef void* context
 

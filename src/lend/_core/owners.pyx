@@ -168,6 +168,7 @@ cdef class CallbackOwner(Owner):
     def __dealloc__(self):
         if self.give_back is not NULL:
             self.give_back(self.context)
+        self.beside = None
         self.held = None
 
 

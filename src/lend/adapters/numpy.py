@@ -9,6 +9,7 @@ they are.
 
 import sys
 
+from lend._core.letting_go import lets_go
 from lend.adapters.asking import guarded
 from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype, way_out
 from lend.dtypes import foreign
@@ -122,8 +123,11 @@ def moves(obj: "Any") -> "str | None":
 
 def _owning(array: "Any") -> "Any":
     """The ndarray at the end of a chain of views."""
-    while _is_array(getattr(array, "base", None)):
-        array = array.base
+    for _ in range(1000):  # a subclass may be its own base
+        base = getattr(array, "base", None)
+        if not _is_array(base):
+            break
+        array = base
     return array
 
 
@@ -268,6 +272,7 @@ LIBRARY = Library("numpy", "numpy", choose, classes={"numpy.ndarray": "ndarray"}
 # -- View.__array__ ------------------------------------------------------------------------------------------------
 
 
+@lets_go
 def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any":
     """What `View.__array__` answers: the same memory, or a copy where one is asked for, or needed for dtype.
 

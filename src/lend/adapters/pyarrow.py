@@ -5,6 +5,7 @@ pyarrow.Buffer; each keeps the read-only flag. Arrow takes the memory of arrays 
 that it packs those of a View itself; its datetimes have nulls where a View has NaT, so that they are left to columns.
 """
 
+from lend._core.letting_go import lets_go
 from lend.adapters.rules import (
     COMPACT,
     CONTIGUOUS,
@@ -202,6 +203,7 @@ LIBRARY = Library(
 # -- View.__arrow_array__ ------------------------------------------------------------------------------------------
 
 
+@lets_go
 def arrow_array(view: "View", type: "Any" = None) -> "Any":
     """What `View.__arrow_array__` answers: the Array that `to` makes, cast by pyarrow if another type is asked for."""
     from lend.plan import to

@@ -37,29 +37,28 @@ def doors(obj: "Any") -> "list[Door] | None":
     return [Door(protocol, final=True)]
 
 
-def unlike_its_memory(obj: "Any", integers: bool) -> "str | None":
-    """Why the memory of an instance of a subclass is not its value: asked past its `__torch_function__`."""
+@guarded
+def plain(obj: "Any") -> "Any":
+    """The tensor that an instance of a subclass is, without what the class answers in its place."""
     torch = sys.modules["torch"]
-    base, plainly = torch._C.TensorBase, torch._C._disabled_torch_function_impl
-    try:
-        if integers:
-            dtype = plainly(base.dtype.__get__, (), (obj,))
-            return None if dtype.itemsize > 1 or dtype in (torch.int8, torch.uint8) else "dtype"
-        for why, ask in (("requires_grad", base.requires_grad.__get__), ("neg", base.is_neg), ("conj", base.is_conj)):
-            if plainly(ask, (), (obj,)):
-                return why
-    except (MemoryError, RecursionError):
-        raise
-    except Exception as error:  # torch raises RuntimeError and more; it is the cause of ours
-        from lend.protocols import refusals
+    if type(obj) is torch.Tensor or type(obj).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return obj  # what may not hold the memory it shows is refused by its class
+    return torch._C._disabled_torch_function_impl(torch._C.TensorBase.as_subclass, (), (obj, torch.Tensor))
 
-        raise refusals.misbehaved(obj, error) from error
-    return None
+
+def unlike_its_memory(obj: "Any", integers: bool) -> "str | None":
+    """Why the memory of an instance of a subclass is not its value."""
+    torch, tensor = sys.modules["torch"], plain(obj)
+    if integers:
+        return None if tensor.itemsize > 1 or tensor.dtype in (torch.int8, torch.uint8) else "dtype"
+    if tensor.requires_grad:
+        return "requires_grad"
+    return "neg" if tensor.is_neg() else "conj" if tensor.is_conj() else None
 
 
 def refused(obj: "Any", why: str) -> LendError:
     """The refusal of a tensor whose memory is not its value; raised by the guards."""
-    name = _name(obj)
+    name, obj = _name(obj), plain(obj)
     if why == "requires_grad":
         return NotLendable.build(
             f"this {name} requires a gradient: what others write to its memory autograd would never see",
@@ -103,27 +102,27 @@ _PARTS = {
 
 def check_readable(obj: "Any") -> None:
     """Refuse a tensor that no one block of memory holds, or whose elements lend has no dtype for."""
-    name = _name(obj)
-    plain = "x.detach()" if obj.requires_grad else "x"
+    name, obj = _name(obj), plain(obj)
+    bare = "x.detach()" if obj.requires_grad else "x"
     layout = str(obj.layout).rpartition(".")[2]
     if obj.is_nested:
         raise NotLendable.build(
             f"this {name} is nested: the tensors in it are of several shapes",
             came=f"{name}, nested, {obj.dtype} on {obj.device}",
-            remedy=f"one of them at a time: [lend.view(t) for t in {plain}.unbind()], or {plain}.to_padded_tensor(0.0)",
+            remedy=f"one of them at a time: [lend.view(t) for t in {bare}.unbind()], or {bare}.to_padded_tensor(0.0)",
         )
     if layout in _PARTS:
-        *parts, last = (f"{plain}.{part}" for part in _PARTS[layout])
+        *parts, last = (f"{bare}.{part}" for part in _PARTS[layout])
         raise NotLendable.build(
             f"this {name} is sparse ({layout}): no one block of memory holds its values",
             came=_came(obj, name),
-            remedy=f"{plain}.to_dense(), a copy by torch; or its parts apart: {', '.join(parts)} and {last}",
+            remedy=f"{bare}.to_dense(), a copy by torch; or its parts apart: {', '.join(parts)} and {last}",
         )
     if layout != "strided":
         raise NotLendable.build(
             f"this {name} has the layout {layout}, which only torch can read",
             came=_came(obj, name),
-            remedy=f"{plain}.to_dense(), a copy by torch",
+            remedy=f"{bare}.to_dense(), a copy by torch",
         )
     if obj.device.type == "meta":
         raise NotLendable.build(
@@ -142,11 +141,11 @@ def check_readable(obj: "Any") -> None:
         _check_untransformed(obj, name)
         return
     size = obj.element_size()
-    bits = f"{plain}.view(torch.uint{8 * size}), the bits of each, shared"
+    bits = f"{bare}.view(torch.uint{8 * size}), the bits of each, shared"
     raise UnsupportedType.build(
         f"lend has no dtype for {obj.dtype}",
         came=_came(obj, name),
-        remedy=f"{bits}; or {plain}.float(), a copy by torch" if dtype.startswith("float8") else bits,
+        remedy=f"{bits}; or {bare}.float(), a copy by torch" if dtype.startswith("float8") else bits,
     )
 
 
@@ -213,9 +212,10 @@ def _resolve(tensor: "Any") -> "Any":
 @guarded
 def unresolved(obj: "Any") -> "Unresolved | None":
     """What torch has still to do to a tensor before its memory holds its value; None for most."""
-    if not _is_tensor(obj) or obj.requires_grad or obj.device.type != "cpu":
+    if not _is_tensor(obj) or type(obj).__torch_dispatch__ is not sys.modules["torch"].Tensor.__torch_dispatch__:
         return None
-    if type(obj).__torch_dispatch__ is not sys.modules["torch"].Tensor.__torch_dispatch__:
+    obj = plain(obj)
+    if obj.requires_grad or obj.device.type != "cpu":
         return None
     conj, neg = obj.is_conj(), obj.is_neg()
     if not conj and not neg:
@@ -235,6 +235,7 @@ def locate(tensor: "Any") -> "tuple[int, int] | None":
     """Where a tensor's memory lies now, and how many bytes its storage has from there on."""
     if not _is_tensor(tensor):
         return None
+    tensor = plain(tensor)
     storage = tensor.untyped_storage()
     here = tensor.data_ptr()
     return here, storage.data_ptr() + storage.nbytes() - here
@@ -245,14 +246,14 @@ def extent(tensor: "Any") -> "tuple[int, int] | None":
     """Where the storage of a tensor lies now, and its bytes."""
     if not _is_tensor(tensor):
         return None
-    storage = tensor.untyped_storage()
+    storage = plain(tensor).untyped_storage()
     return storage.data_ptr(), storage.nbytes()
 
 
 @guarded
 def moves(obj: "Any") -> "str | None":
     """How memory of an object may be moved under a loan, or None if it cannot be."""
-    if _is_tensor(obj) and obj.untyped_storage().resizable():
+    if _is_tensor(obj) and plain(obj).untyped_storage().resizable():
         return "Tensor.resize_ moves a tensor under a loan"
     return None
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TypeAlias
 
-from lend.building import cflags, get_include
+from lend.building import cflags, get_include, pkgconfigdir
 from lend.cli.sources import NotInstalled, NotLoaded
 from lend.errors import LendError
 
@@ -43,6 +43,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"lend {sys.modules['lend'].__version__}")
     parser.add_argument("--includedir", action="version", version=get_include(), help="print the folder of lend.h")
     parser.add_argument("--cflags", action="version", version=cflags(), help="print the compiler flags for lend.h")
+    parser.add_argument(
+        "--pkgconfigdir",
+        action="version",
+        version=pkgconfigdir(),
+        help="print the folder of lend.pc, for PKG_CONFIG_PATH",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (explain, doctor):
         command.add(commands)

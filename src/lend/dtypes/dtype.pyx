@@ -184,8 +184,9 @@ cdef class DType:
     """Name the type of one element; one value with several spellings.
 
     Immutable. Two DTypes are equal exactly when they mean the same: kind, width, byte order, lanes and unit, never the
-    text they came from. A DType equals its `name`, too, and no other text, because equal values must have one hash:
-    ``dtype == "float32"``, but ``dtype == DType("<f4")``.
+    text they came from. A DType equals its `name`, too, with one hash, and no other text: ``dtype == "float32"``, but
+    ``dtype == DType("<f4")``. It also equals a dtype or scalar type of Python or another library that means the same,
+    ``dtype == np.float32``, whose hash is that library's: look such up by ``DType(x)``.
 
     Parameters
     ----------
@@ -556,9 +557,13 @@ cdef class DType:
 
     def __eq__(self, other):
         if not isinstance(other, DType):
-            # a record has no text that is its own
-            return name_of_code(self.code) == other if (
-                isinstance(other, str) and self.code.kind != KIND_RECORD) else NotImplemented
+            if isinstance(other, str):
+                # a record has no text that is its own
+                return name_of_code(self.code) == other if self.code.kind != KIND_RECORD else NotImplemented
+            from lend.dtypes.foreign import meant
+            other = meant(other)
+            if other is None:
+                return NotImplemented
         if self.code.kind == KIND_RECORD and (<DType> other).code.kind == KIND_RECORD:
             return records().meaning(self.code.bits) == records().meaning((<DType> other).code.bits)
         return code_word(self.code) == code_word((<DType>other).code)

@@ -3,12 +3,12 @@
 Loaded when the first such dtype is met, never by `import lend`; it imports NumPy only to make one of its dtypes.
 """
 
-__all__ = ["from_ctypes", "named", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
+__all__ = ["from_ctypes", "meant", "named", "numpy_dtype", "of_exporter", "register_dtype", "registered", "spell"]
 
 from _thread import allocate_lock
 
 from lend.dtypes.refusals import cannot_say, unsupported
-from lend.errors import UnsupportedType
+from lend.errors import LendError, UnsupportedType
 
 TYPE_CHECKING = False  # type checkers read it as True; `typing` is not imported at run time
 if TYPE_CHECKING:
@@ -24,8 +24,25 @@ _C_INTEGERS = {"longlong": "int64", "ulonglong": "uint64", "intc": "int32", "uin
 ADDED = frozenset({"bfloat", "float8", "float6", "float4", "int4", "uint4", "int2", "uint2"})
 
 
+def meant(other: object) -> "DType | None":
+    """What a DType is compared with: a dtype or a scalar type of Python or of another library; None for all else."""
+    from lend.dtypes.dtype import DType
+
+    if not isinstance(other, type) and not hasattr(type(other), "itemsize"):
+        return None
+    try:
+        return DType(other)
+    except (LendError, TypeError, ValueError):
+        return None
+
+
 # what NumPy calls its types of any length, with their bits behind it
 _OF_NUMPY = frozenset({"bytes", "object", "record", "str", "void"})
+# and what else it reads as one of its own
+_ALIASES = frozenset(
+    {"byte", "ubyte", "short", "ushort", "long", "ulong", "half", "single", "double", "csingle", "cdouble", "generic"}
+    | {"bool_", "object_", "str_", "bytes_", "unicode_", "int_", "uint", "intp", "uintp", "None", "str", "string"}
+)
 _MOST_NAMES = 1024
 _registered: "dict[str, DType]" = {}
 _lock = allocate_lock()
@@ -64,7 +81,7 @@ def register_dtype(name: str, dtype: object) -> None:
     from lend.dtypes.dtype import DType
 
     given: Any = name
-    if not isinstance(given, str) or not given.isprintable() or not given:
+    if not isinstance(given, str) or not given.isprintable() or not given or given[0] in "<>=@!|^ ":
         raise ValueError(f"a dtype is registered by its name, a text, not {given!r:.60}")
     name = str(given)
     made = DType(dtype)
@@ -74,7 +91,7 @@ def register_dtype(name: str, dtype: object) -> None:
         own = None if name in _registered else DType(name)
     except (ValueError, UnsupportedType):
         own = None
-    if own is None and name.rstrip("0123456789") in _OF_NUMPY:
+    if own is None and (name.rstrip("0123456789") in _OF_NUMPY or name in _ALIASES or len(name) == 1):
         raise ValueError(f"{name!r:.60} is a name of NumPy's own, for types of more than one meaning")
     if own is not None and own != made:
         raise ValueError(f"{name!r:.60} is a name of lend's own, for {own}, and cannot be {made} as well")

@@ -1098,7 +1098,7 @@ static inline int lend_take_judge(lend_take_job *job) {
         return LEND_TAKE_FINAL;
     }
     if (request->dtype.code != LEND_ANY_TYPE && !lend_take_same_type(&request->dtype, &view->dtype)) {
-        lend_take_refuse(job, "dtype", "convert it with the library that made it: x.astype(...)",
+        lend_take_refuse(job, "dtype", "convert it with the library that made it, or ask for LEND_ANY_TYPE",
             "dtype %s was required, and it holds %s", lend_take_spell(&request->dtype, wanted),
             lend_take_spell(&view->dtype, came));
         return LEND_TAKE_FINAL;
@@ -1128,7 +1128,7 @@ static inline int lend_take_judge(lend_take_job *job) {
         return LEND_TAKE_FINAL;
     }
     if (field != NULL && !job->copy) {
-        lend_take_refuse(job, field, "LEND_COPY_IF_NEEDED in the request, or x.copy() with its library",
+        lend_take_refuse(job, field, "LEND_COPY_IF_NEEDED in the request, or a writable copy made by its library",
             "%s (dtype %s, ndim %d, align %u)", why, lend_take_spell(&view->dtype, came), (int)view->ndim,
             (unsigned)request->align);
         return LEND_TAKE_FINAL;

@@ -1,5 +1,7 @@
 """Moving memory from one library to another: `to` does it, `explain` tells beforehand what it would do."""
 
+from lend._core.letting_go import lets_go
+
 __all__ = ["Plan", "Step", "explain", "to"]
 
 TYPE_CHECKING = False
@@ -19,6 +21,7 @@ else:
         return value
 
 
+@lets_go
 def explain(
     obj: "Any",
     target: "Any" = None,

@@ -33,6 +33,8 @@ def rules(call: "Any", whole: bool) -> "Rules | None":
         refuse, give = no_bytes, give if whole or call is bytes else _bytes_giver(call)
     elif call in _TRIED or name == "array.array":
         refuse = _refuse(call, whole)
+        if call in _OF_PARTS and not whole:
+            give = giver(call, [], values=True)
     elif call is not str:
         return None
     does = "copies" if copies else "makes Python objects of"
@@ -54,7 +56,14 @@ def _refuse(cls: type, whole: bool) -> "Callable[[Any, Rules], LendError | None]
             view = View.from_pointer(front.view(one).ptr, facts.shape, facts.dtype, strides=steps, owner=one)
         handed = view.buffer if whole else view
         try:
-            next(iter(handed), None) if cls in _OF_PARTS else cls(handed)
+            if cls not in _OF_PARTS:
+                cls(handed)
+            elif whole or not facts.shape:
+                next(iter(handed), None)  # which has no elements
+            elif not facts.device.is_host:
+                handed.tolist()
+            elif len(facts.shape) > 1:
+                cls([[]])  # rows come as lists, which are in no set
         except LendError as refusal:
             return refusal
         except (MemoryError, RecursionError):
@@ -75,8 +84,8 @@ def _bytes_giver(cls: "Any") -> "Callable[[Any], Give]":
     )
 
 
-def giver(cls: "Any", forms: "list[str]") -> "Callable[[Any], Give]":
-    """What a class of Python's or of a library raises is told with what to name in its place."""
+def giver(cls: "Any", forms: "list[str]", values: bool = False) -> "Callable[[Any], Give]":
+    """What a class of Python's or of a library raises is told with what to name instead; `values`: it gets those."""
     if not forms and module_of(cls).partition(".")[0] not in sys.stdlib_module_names:
         return lambda _: cls
 
@@ -85,7 +94,7 @@ def giver(cls: "Any", forms: "list[str]") -> "Callable[[Any], Give]":
 
         def give(handed: "Any") -> "Any":
             try:
-                return cls(handed)
+                return cls(handed.tolist() if values else handed)
             except (LendError, MemoryError, RecursionError):
                 raise
             except Exception as error:  # constructors raise what they like; it is the cause of ours

@@ -107,6 +107,8 @@ class Draft:
             self.source = GATHERED
             with memoryview(obj) as rows:
                 dtype, shape = DType.from_format(rows.format, rows.itemsize), tuple(rows.shape or ())
+            if dtype.kind == "record":
+                front.view(obj, copy=True)  # refused: rows of records are gathered by nobody
             self.facts = Facts.fresh(
                 dtype, shape, f"on cpu, rows behind pointers (suboffsets), lent by {refusals.name(obj)}"
             )
@@ -134,6 +136,10 @@ class Draft:
             self.reasons = [Reason("copy", "copy=True")]
         if self.reasons and facts.dtype.has_objects:
             raise refusals.holds_objects(facts, "copied")
+        if self.reasons and device is not None and device.type != 1:
+            from lend.requirements import copy_is_on_cpu
+
+            raise copy_is_on_cpu(device, facts.came)
         if self.reasons and not facts.device.is_host:
             raise NotHostAccessible.build(
                 f"{self.reasons[0].why}: a copy is made by the host, which does not read memory on {facts.device}",
@@ -166,7 +172,7 @@ class Draft:
                     if here.is_host
                     else "move it with the library that made it, and hand on what that gives",
                 )
-            if here.type in rules.devices and rules is not targets.OURSELVES:
+            if here.type in rules.devices and rules is not targets.OURSELVES and not rules.unknown:
                 return None  # the target calls it host memory already
             return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
         if here.type in rules.devices:
@@ -181,7 +187,8 @@ class Draft:
         raise NotHostAccessible.build(
             f"lend.to makes a {rules.form} of host memory alone so far, and this is on {here} (device)",
             came=self.facts.came,
-            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v), "
+            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v) (of "
+            "writable memory: from_pointer has readonly=False), "
             'cupy.asarray(v); device="cpu", which copies by name, is not built yet for such devices',
         )
 
@@ -354,6 +361,8 @@ def draw(
 ) -> Draft:
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
+    if alias_readonly is not True and alias_readonly is not False:
+        raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:

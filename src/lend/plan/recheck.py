@@ -1,8 +1,12 @@
 """Ask producers that may move their memory under a loan where it is now."""
 
+from lend import front
 from lend._core.letting_go import lets_go
-from lend.doors import adapter_of
-from lend.errors import LeaseLost, LendError, MalformedDescriptor
+from lend.doors import adapter_of, has_device_interface
+from lend.errors import LeaseLost, MalformedDescriptor
+from lend.protocols.buffer import buffer_offered
+from lend.protocols.classes import full_name
+from lend.views.lent import Lent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,21 +50,29 @@ def verify(obj: "Any") -> None:
     )
 
 
-def apart(owner: "Any") -> bool:
-    """Whether memory told by its address lies elsewhere than that of the array that keeps it alive, which may move.
+@lets_go
+def pinned(owner: "Any", on_host: bool) -> "Any":
+    """What must be held beside the object that keeps memory alive which was told by its address.
+
+    True: nothing, as the memory lies elsewhere than that of the object. An export: the object locks its memory (mmap,
+    bytearray, array) as long as one is open. None: nothing else is known.
 
     Raises
     ------
     MalformedDescriptor
-        When only a part of it is that array's: no allocation begins or ends within another.
+        When only a part of it is of the object's allocation: none begins or ends within another.
     """
     producer = owner.producer
+    if producer is None or not owner.nbytes:
+        return None
     try:
-        place = None if producer is None or not owner.nbytes else _ask("extent", producer)
-    except LendError:
-        return False
+        held, place = _held(producer, on_host)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - a closed file, a producer in a mood: it is not asked, and nothing is known of it
+        return None
     if place is None:
-        return False
+        return held
     shared = _overlap(owner, place)
     if 0 < shared < owner.nbytes:
         here, room = place
@@ -70,7 +82,34 @@ def apart(owner: "Any") -> bool:
             came=[f"told : {owner.nbytes} bytes at {owner.ptr:#x}", f"there: {room} bytes at {here:#x}"],
             remedy="an address, a shape and strides that stay within the memory of the owner",
         )
-    return not shared
+    return held if shared else True
+
+
+def is_elsewhere(owner: "Any") -> bool:
+    """Whether memory that is given back by a callback is not that of the array beside it, which may move."""
+    producer = owner.producer
+    place = None if producer is None or not owner.nbytes else _ask("extent", producer)
+    return place is not None and _overlap(owner, place) < owner.nbytes
+
+
+# what has all of its allocation for a buffer, and moves it only while none is open
+_ROOTS = ("bytearray", "mmap.mmap", "array.array", "bytes")
+
+
+def _held(producer: "Any", on_host: bool) -> "tuple[Any, tuple[int, int] | None]":
+    """What keeps the memory of a producer where it is, and where its whole allocation lies, where they are known."""
+    if issubclass(type(producer), Lent):
+        return producer.owner, None  # it may be released, and its lease stays
+    if hasattr(adapter_of(producer), "extent"):
+        return None, _ask("extent", producer)
+    if not on_host or buffer_offered(producer) is None or has_device_interface(producer):
+        return None, None
+    export = memoryview(producer)
+    root = producer.obj if type(producer) is memoryview else producer
+    if full_name(type(root)) not in _ROOTS:
+        return export, None
+    whole = front.buffer(root)
+    return export, (whole.ptr, whole.nbytes)
 
 
 def _overlap(owner: "Any", place: "tuple[int, int]") -> int:

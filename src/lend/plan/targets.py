@@ -111,7 +111,8 @@ class Target:
         if "dtype" in unknown:
             dtype = _dtype_name(options["dtype"])
             after = "" if name not in _CONVERTED else f', or lend.to(x, "{name}"){_CONVERTED[name].format(dtype)}'
-            told.append(f'lend converts no values: convert what you give, x.astype("{dtype}"){after}')
+            first = f'convert what you give, lend.to(x, "numpy").astype("{dtype}")'
+            told.append(f"lend converts no values: {first}{after if name != 'numpy' else ''}")
         required = [f"{keyword}=..." for keyword in unknown if keyword in _REQUIREMENTS]
         if required:
             target = "target" if name is None else f'"{name}"'

@@ -247,8 +247,10 @@ cdef int still_there(View view) noexcept:
         if table.dltensor_from_py_object_no_sync(<void*> producer, &tensor) != 0:
             return unknown()
         # a slice of it lies elsewhere: only the whole is compared here
-        return <char*> tensor.data + tensor.byte_offset == view.record.data and elements(&tensor) == element_count(
-            &view.record)
+        if (<char*> tensor.data + tensor.byte_offset != view.record.data
+                or elements(&tensor) != element_count(&view.record)):
+            return False
+        return has_room(producer, &view.record)
     if has_release(producer):
         return True      # it counts its exports, and does not move while one is open
     if get_buffer(producer, &now, PyBUF_FULL_RO) < 0:
@@ -258,6 +260,22 @@ cdef int still_there(View view) noexcept:
     if not same:
         return 0
     return base_is_there(producer, &view.record)
+
+
+cdef int has_room(object producer, const Record* record) noexcept:
+    """A tensor of torch's goes on showing what was cut of its storage; the tensors of others have none to ask."""
+    cdef Py_ssize_t low, high
+    try:
+        ask = getattr(producer, "untyped_storage", None)
+        if ask is None:
+            return True
+        storage = ask()
+        start, room = storage.data_ptr(), storage.nbytes()
+    except BaseException as error:  # noqa: BLE001 - looked at next
+        PyErr_SetObject(type(error), error)
+        return unknown()
+    span_of(record, &low, &high)
+    return <size_t> record.data + <size_t> high <= <size_t> start + <size_t> room
 
 
 cdef int unknown() noexcept:

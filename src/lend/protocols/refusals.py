@@ -437,6 +437,13 @@ def bad_pointer(owner: "Any", field: str, got: "Any", wanted: str) -> LendError:
     )
 
 
+def no_address(ptr: "Any") -> TypeError:
+    return TypeError(
+        f"ptr is an address (int), such as x.ctypes.data, x.data_ptr(), ctypes.addressof(x), "
+        f'int(ffi.cast("uintptr_t", x)); not {full_name(type(ptr))}'
+    )
+
+
 # what from_pointer is told -> what it should be
 _POINTED = {
     "dtype": 'numbers, bytes or text; a "uint64" has the bits of a pointer',

@@ -4,7 +4,7 @@ from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uint8_t
 
 from lend._core.gather cimport gather, swap_bytes
-from lend._core.owners cimport MemoryOwner, Owner, allocate, own_object
+from lend._core.owners cimport MemoryOwner, ObjectOwner, Owner, allocate, own_object
 from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
     Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim,
@@ -44,8 +44,9 @@ def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
 
 cdef Owner told_by_address(object keeper, const Record* record):
     """An owner that keeps what keeps the memory alive: the memory may be its own or not."""
-    cdef Owner owner = own_object(keeper, record)
-    owner.apart = call_hook("apart")(owner)
+    cdef ObjectOwner owner = own_object(keeper, record)
+    owner.beside = call_hook("pinned")(owner, on_host(record))
+    owner.apart = owner.beside is True
     return owner
 
 

@@ -14,7 +14,9 @@ def no_index(entry: object) -> TypeError:
     remedy = "numpy.asarray(v)[index] copies the elements that a list, an array or a mask names"
     if cls is float or cls is str:
         remedy = "int(i), or i // j where i / j was meant" if cls is float else 'v["name"] is of records alone'
-    return TypeError(f"an index is an integer, slice, Ellipsis or None, not {cls.__name__}; {remedy}")
+    return TypeError(
+        f"an index is an integer, slice, Ellipsis, None or the name of a field, not {cls.__name__}; {remedy}"
+    )
 
 
 def facts(v: "View") -> str:

@@ -15,7 +15,7 @@ cdef extern from *:
     void seal "lend_seal"(object cls)
 
 cdef dict _hooks = {
-    "apart": ("lend.plan.recheck", "apart"),
+    "pinned": ("lend.plan.recheck", "pinned"),
     "own_view": ("lend.doors", "own_view"),
     "array": ("lend.adapters.numpy", "array"),
     "assign": ("lend.views.scalars", "assign"),

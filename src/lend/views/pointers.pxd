@@ -21,7 +21,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     if owner is None:
         raise TypeError("from_pointer needs the object that keeps the memory alive: owner=None is nobody")
     if not hasattr(ptr, "__index__"):
-        raise TypeError(f"ptr is an address (int), not {type(ptr).__name__}")
+        raise refusals.no_address(ptr)
     ptr = PyNumber_Index(ptr)
     if ptr < 0 or ptr.bit_length() > 8 * sizeof(void*):
         raise refusals.bad_pointer(owner, "ptr", ptr, "an address")

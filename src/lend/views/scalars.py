@@ -33,6 +33,10 @@ def number(view: "View", cls: type) -> "Any":
 def assign(lent: "View | Buffer", index: object) -> "Never":
     """What `v[0] = 1` answers: a TypeError that says what is written to in its place."""
     name = type(lent).__name__
-    writable = f" (it is read-only; lend.{name.lower()}(x, copy=True) is not)" if lent.readonly else ""
-    remedy = 'lend.to(v, "numpy")[0] = 1, or memoryview(v)[0] = 1'
-    raise TypeError(f"a {name} is not assigned to; what it is handed on as is{writable}: {remedy}")
+    if lent.readonly:
+        raise TypeError(
+            f"this {name} is read-only, and a {name} is never assigned to: lend.{name.lower()}(x, copy=True), handed on"
+        )
+    raise TypeError(
+        f'a {name} is not assigned to; hand it on, and write there: lend.to(v, "numpy")[0] = 1, memoryview(v)[0] = 1'
+    )

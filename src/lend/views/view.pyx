@@ -29,6 +29,12 @@ from lend.views.making cimport (
     PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc,
 )
 
+cdef extern from *:
+    """
+    #define lend_locks(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
+    """
+    bint has_release "lend_locks"(object exporter)
+
 cdef SpanBuffer make_bytes = NULL
 
 
@@ -357,8 +363,10 @@ cdef class View(Lent):
 
     def __bytes__(self):
         if (KIND_BOOL <= self.record.dtype.kind <= KIND_FLOAT and self.record.dtype.bits <= 64
-                and self.record.dtype.param == 1):
-            return PyBytes_FromObject(self)   # by the buffer protocol: nothing is loaded, which at exit nothing can be
+                and self.record.dtype.param == 1 and self.record.flags & INLINE_LEASE
+                and (has_release(self.holder) or type(self.holder) is bytes)):
+            # by the buffer protocol: nothing is loaded, which at exit nothing can be, and such memory does not move
+            return PyBytes_FromObject(self)
         return derived().tobytes(self, "C")
 
     # Without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for
@@ -371,6 +379,11 @@ cdef class View(Lent):
     def __float__(self):
         seldom()
         return call_hook("number")(self, float)
+
+    def __bool__(self):
+        if self.record.ndim or self.record.flags & RELEASED:
+            return len(self) != 0
+        return bool(derived().item(self, ()))
 
     def __complex__(self):
         seldom()
