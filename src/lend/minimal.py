@@ -330,9 +330,9 @@ class Column:
 
     __slots__ = ("__weakref__", "about", "buffers", "children", "dictionary", "dtype", "length", "nulls", "offset")
 
-    def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, **about):
+    def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
-        self.children, self.dictionary, self.about = children, dictionary, about
+        self.children, self.dictionary, self.about = children, dictionary, {} if about is None else about
 
     @property
     def name(self):
@@ -356,7 +356,7 @@ class Column:
         if step != 1:
             raise ValueError("a Column is cut in steps of 1")
         shared = (self.nulls, self.buffers, self.children, self.dictionary)
-        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, **self.about)
+        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, self.about)
 
     @property
     def null_count(self):
@@ -659,51 +659,51 @@ def _pairs(field):
     return field[0] == "+s" and len(field[2]) == 2
 
 
+def _wrong(field, what):
+    return Refused(f"the array of {field[4]['name']!r} ({field[0]}) contradicts itself: {what}")
+
+
 def _imported(field, address, owner):
     """The Column that an ArrowArray holds; of the contents only what says how long a buffer is, is looked at."""
     dtype, (layout, width, roles, _), fields, words, about = field
     length, nulls, offset, n_buffers, n_children, pointers, children, dictionary, release, _ = (
         _peek(_ARRAY, address) if address else (0,) * 10
     )
-
-    def wrong(what):
-        return Refused(f"the array of {about['name']!r} ({dtype}) contradicts itself: {what}")
-
     end, last = offset + length, 0
     if not release:
-        raise wrong("it is NULL, or was released before")
+        raise _wrong(field, "it is NULL, or was released before")
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
-        raise wrong(f"length {length}, offset {offset}, null_count {nulls}")
+        raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
     if n_children != len(fields) or (not dictionary) != (words is None):
-        raise wrong(f"{n_children} children, a dictionary at {dictionary:#x}, and its schema has {len(fields)} children")
+        raise _wrong(field, f"{n_children} children, a dictionary at {dictionary:#x}, and its schema has {len(fields)} children")
     if n_buffers != len(roles) if layout != "views" else n_buffers < 3:
-        raise wrong(f"{n_buffers} buffers, where its layout has {len(roles)}")
+        raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
     held, places = {}, _pointers(pointers, n_buffers)
     for (role, bits, more), place in zip(roles, places, strict=False):
         size = ((end + more) * bits + 7) // 8 if end else 0  # of nothing, the address may be any
         if more and end and place:
             (first,), (last,) = (_integers(place + i * width, 1, "iq"[width == 8]) for i in (offset, end))
             if not 0 <= first <= last:
-                raise wrong(f"offsets from {first} to {last}")
+                raise _wrong(field, f"offsets from {first} to {last}")
         size = size if bits else last if role == "data" and layout == "bytes" else 0
         if not place and (nulls > 0 if role == "validity" else size):
-            raise wrong(f"no {role}, and {end} elements of which {nulls} are missing")
+            raise _wrong(field, f"no {role}, and {end} elements of which {nulls} are missing")
         if place or role != "validity":
             held[role] = Buffer(place, size, (1, 0), True, owner)
     if layout == "views":  # whose last buffer has the lengths of those between
         lengths = _integers(places[-1], n_buffers - 3) if places[-1] else (-1,) * (n_buffers - 3)
         if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
-            raise wrong(f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
+            raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
         held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
     parts = ()
     if fields:
         parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
         needed = end if layout == "struct" else end * width if layout == "fixed list" else last
         if any(part.length < needed for part in parts):
-            raise wrong(f"{needed} elements of each child are needed, which have {[part.length for part in parts]}")
+            raise _wrong(field, f"{needed} elements of each child are needed, which have {[part.length for part in parts]}")
     words = _imported(words, dictionary, owner) if words else None
     lacking = ("bitmask", 0) if "validity" in held else ("none", None)
-    return Column(dtype, length, offset, lacking, held, parts, words, **about)
+    return Column(dtype, length, offset, lacking, held, parts, words, about)
 
 
 def _address(capsule, name):
@@ -872,7 +872,7 @@ def _told_column(told, name):
             raise Refused(f"{name!r} has offsets from {first} to {last} into {held['data']!r}")
     nan = "nat" if _kind(dtype) == _DATETIME else "nan"
     nulls = (nan, None) if null == 1 or value != value else (_NULLS[null], value if null else None)  # noqa: PLR0124
-    return Column(dtype, length, offset, nulls, held, (), words, name=name, ordered=bool(ordered))
+    return Column(dtype, length, offset, nulls, held, (), words, {"name": name, "ordered": bool(ordered)})
 
 
 def _told_buffer(told, what):
