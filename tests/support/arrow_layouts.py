@@ -155,16 +155,21 @@ def bits_of(flags):
     return bytes(sum(bool(bit) << i for i, bit in enumerate(flags[at : at + 8])) for at in range(0, len(flags), 8))
 
 
-def encode(kind, values, random, name=""):
-    """The Node of these values; everything that Arrow leaves open is drawn from `random`."""
-    offset = random.choice([0, 0, 1, 3, 8, 11])
-    padded = [None] * offset + list(values) + [None] * random.choice([0, 0, 1, 2])
-    buffers, children, dictionary = _laid_out(kind, padded, random)
+def encode(kind, values, random, name="", *, solid=False):
+    """The Node of these values; everything that Arrow leaves open is drawn from `random`.
+
+    `solid` has no nulls, outside neither: so are the entries of a map, and their keys.
+    """
+    offset, tail = random.choice([0, 0, 1, 3, 8, 11]), random.choice([0, 0, 1, 2])
+    around = [None] if not solid else values[:1]
+    padded = around * offset + list(values) + around * tail
+    offset = offset if around else 0
+    buffers, children, dictionary = _laid_out(kind, padded, random, solid)
     missing = sum(value is None for value in values)
     if kind.format != "n":
         ghosts = [random.random() < 0.5 for _ in padded]  # what lies outside may be null or not
         inside = range(offset, offset + len(values))
-        masked = any(value is None for value in values) or random.random() < 0.3
+        masked = not solid and (any(value is None for value in values) or random.random() < 0.3)
         valid = [value is not None if i in inside else ghosts[i] for i, value in enumerate(padded)]
         buffers = [bits_of(valid) if masked else None, *buffers]
     return Node(
@@ -172,7 +177,7 @@ def encode(kind, values, random, name=""):
     )
 
 
-def _laid_out(kind, rows, random):
+def _laid_out(kind, rows, random, solid):
     """Buffers behind the validity, children, dictionary; a row that is None gets garbage."""
     format, garbage = kind.format, random.randbytes
     if kind.values is not None:
@@ -196,7 +201,7 @@ def _laid_out(kind, rows, random):
         return _views(rows, random), [], None
     if format == "+s":
         fields = [
-            encode(child, [None if row is None else row[name] for row in rows], random, name)
+            encode(child, [row and row[name] for row in rows], random, name, solid=solid and name == "key")
             for name, child in kind.children
         ]
         return [], fields, None
@@ -279,4 +284,4 @@ def _lists(kind, rows, random):
         packed = [struct.pack(f"{len(rows)}{code}", *part) for part in (starts, sizes)]
     else:
         packed = [struct.pack(f"{len(rows) + 1}{code}", *starts, len(items))]
-    return packed, [encode(child, items, random)]
+    return packed, [encode(child, items, random, solid=format == "+m")]
