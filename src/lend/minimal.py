@@ -96,6 +96,14 @@ class Owner:
             give_back, argument = self._debts.pop()
             give_back(argument)
 
+    def __deepcopy__(self, memo=None):
+        return self  # a second one would pay a second time; pandas copies what it keeps of a frame
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self):
+        raise Refused("memory is not pickled here: lend.buffer(x) and lend.view(x) are")
+
 
 # -- facts of memory -----------------------------------------------------------------------------------------------
 

@@ -97,7 +97,8 @@ def test_pyarrow_reads_the_structs_of_these_tests_as_we_do(drawn, random):
     assume(":Z" not in str(kind))
     node = encode(kind, values, random)
     theirs = pa.array(Made(node))
-    assert theirs.to_pylist() == minimal.column(Made(node)).tolist() == minimal.column(theirs).tolist() == values
+    assert minimal.column(Made(node)).tolist() == minimal.column(theirs).tolist() == values
+    assert "+m" in str(kind) or theirs.to_pylist() == values  # pyarrow forgets the offset of the entries of a map
 
 
 def test_a_pyarrow_table_of_several_batches_is_chunks_and_no_column():

@@ -90,11 +90,11 @@ def _release_array(address):
 
 def _release_all(kind, struct_, release):
     """As every producer does: whoever of the children and the dictionary was not moved away goes along."""
+    struct_.release = None
     below = list((_pointer * struct_.n_children).from_address(struct_.children)) if struct_.children else []
     for address in [*below, struct_.dictionary]:
         if address and kind.from_address(address).release:
             release(address)
-    struct_.release = None
 
 
 def _text(text):
