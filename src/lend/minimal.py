@@ -569,6 +569,8 @@ _FIXED = dict(zip("cCsSiIlLefg?", "bBhHiIqQefd?", strict=True)) | {
     "tdD": "i", "tdm": "q", "tts": "i", "ttm": "i", "ttu": "q", "ttn": "q", "tiM": "i", "tiD": "ii", "tin": "iiq",
 }  # fmt: skip
 _INDEX = tuple("cCsSiIlL")
+_zero = ctypes.c_int64()
+_ZERO = ctypes.addressof(_zero)  # the one offset of what has no elements
 
 
 def _fixed(width):
@@ -688,8 +690,10 @@ def _imported(field, address, owner):
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
     held, places = {}, _pointers(pointers, n_buffers)
     for (role, bits, more), place in zip(roles, places, strict=False):
-        size = ((end + more) * bits + 7) // 8 if end else 0  # of nothing, the address may be any
-        if more and end and place:
+        size = ((end + more) * bits + 7) // 8
+        if more and not end:  # nothing may lie at the address, where a reader looks for one offset
+            place = _ZERO
+        if more and place:
             (first,), (last,) = (_integers(place + i * width, 1, "iq"[width == 8]) for i in (offset, end))
             if not 0 <= first <= last:
                 raise _wrong(field, f"offsets from {first} to {last}")
@@ -870,6 +874,8 @@ def _told_column(told, name):
     if null < 3:
         held.pop("validity", None)
     for role, size, more in roles:
+        if not end and role != "validity":  # nobody needs to give them, and a reader looks for one offset
+            held[role] = Buffer(_ZERO, width if more else 0, (1, 0), True, Owner(None))
         room = end + more if role != "validity" or null == 4 else end
         room = room if role == "validity" and null == 4 else (room * size + 7) // 8
         if (role != "validity" or null > 2) and (role not in held or held[role].nbytes < room):
@@ -1091,7 +1097,7 @@ def _spans(column, layout, at, count):
     code = "iq"[width == 8]
     if layout == "list view":
         return _numbers(held["offsets"], at, count, code), _numbers(held["sizes"], at, count, code)
-    starts = _numbers(held["offsets"], at, count + 1, code) if count else (0,)
+    starts = _numbers(held["offsets"], at, count + 1, code)
     return starts[:-1], [stop - start for start, stop in pairwise(starts)]
 
 

@@ -309,3 +309,17 @@ def test_the_frames_of_pandas(start):
         found = minimal.column(Shown(frame), allow_copy=True)
     expected = frame.astype(object).where(frame.notna(), None).to_dict("list")
     assert {child.name: child.tolist() for child in found.children} == expected
+
+
+@pytest.mark.parametrize("told", [ints(), texts(data=None, offsets=None), texts(data=b"", offsets=b"")])
+def test_a_column_without_rows_needs_no_buffers(told):
+    told.held = {role: data for role, data in told.held.items() if data is not None}
+    column = read(told)
+    assert column.tolist() == []
+    assert minimal.column(column.__dataframe__()).children[0].tolist() == []
+
+
+def test_pyarrow_frames_without_rows():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"i": pa.array([], pa.int8()), "s": pa.array([], pa.string()), "b": pa.array([], pa.bool_())})
+    assert minimal.column(Shown(table), allow_copy=True).tolist() == []
