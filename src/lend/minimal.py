@@ -654,19 +654,18 @@ def _field(address, seen=(), depth=0):
     )
     seen = seen or set()
     if not release or not format or depth > _DEEPEST or address in seen:
-        raise Refused(f"the schema at depth {depth} was released, has no format, is its own, or below {_DEEPEST} others")
+        raise Refused(
+            f"the schema at depth {depth} was released, has no format, is its own, or below {_DEEPEST} others"
+        )
     seen.add(address)
     dtype = _text(format)
     fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)] if count else ()
     words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype)
-    if (layout[3] not in (None, count)) or (words and dtype not in _INDEX) or (dtype == "+m" and not _pairs(fields[0])):
+    pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
+    if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
         raise Refused(f"the schema of {_text(name)!r} contradicts itself: {dtype!r} with {count} children")
     about = {"name": _text(name), "ordered": flags & 1 == 1, "metadata": _metadata(metadata)}
     return dtype, layout, fields, words, about
-
-
-def _pairs(field):
-    return field[0] == "+s" and len(field[2]) == 2
 
 
 def _wrong(field, what):
@@ -685,14 +684,12 @@ def _imported(field, address, owner):
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
     if n_children != len(fields) or (not dictionary) != (words is None):
-        raise _wrong(field, f"{n_children} children, a dictionary at {dictionary:#x}, and its schema has {len(fields)} children")
+        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {dictionary:#x}")
     if n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null":  # polars gives null one
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
     held, places = {}, _pointers(pointers, n_buffers)
-    for (role, bits, more), place in zip(roles, places, strict=False):
-        size = ((end + more) * bits + 7) // 8
-        if more and not end:  # nothing may lie at the address, where a reader looks for one offset
-            place = _ZERO
+    for (role, bits, more), told in zip(roles, places, strict=False):
+        size, place = ((end + more) * bits + 7) // 8, told if end or not more else _ZERO  # which nobody needs to tell
         if more and place:
             (first,), (last,) = (_integers(place + i * width, 1, "iq"[width == 8]) for i in (offset, end))
             if not 0 <= first <= last:
@@ -712,7 +709,8 @@ def _imported(field, address, owner):
         parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
         needed = end if layout == "struct" else end * width if layout == "fixed list" else last
         if any(part.length < needed for part in parts):
-            raise _wrong(field, f"{needed} elements of each child are needed, which have {[part.length for part in parts]}")
+            have = [part.length for part in parts]
+            raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
     words = _imported(words, dictionary, owner) if words else None
     lacking = ("bitmask", 0) if "validity" in held else ("none", None)
     return Column(dtype, length, offset, lacking, held, parts, words, about)
@@ -776,9 +774,8 @@ def column(obj, *, allow_copy=False):
     """The one column of an object; what has several chunks is refused, or none."""
     found = chunks(obj, allow_copy=allow_copy)
     if len(found) != 1:
-        raise Refused(
-            f"{_full_name(obj)} has {len(found)} chunks: chunks(x) lists them, lend.column(x) takes them as one"
-        )
+        many = f"{_full_name(obj)} has {len(found)} chunks"
+        raise Refused(f"{many}: chunks(x) lists them, lend.column(x) takes them as one")
     return found[0]
 
 
@@ -841,7 +838,7 @@ def _table(frame):
 def _told_column(told, name):
     """A column of the protocol. Its own dtype counts: those beside the buffers are wrong in half of the libraries."""
     (kind, bits, dtype, order), (null, value), words, ordered = told.dtype, told.describe_null, None, False
-    length, offset = told.size() if callable(told.size) else told.size, told.offset
+    length, offset = index(told.size() if callable(told.size) else told.size), index(told.offset)
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
         raise Refused(
             f"{name!r} has {told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
@@ -876,8 +873,7 @@ def _told_column(told, name):
     for role, size, more in roles:
         if not end and role != "validity":  # nobody needs to give them, and a reader looks for one offset
             held[role] = Buffer(_ZERO, width if more else 0, (1, 0), True, Owner(None))
-        room = end + more if role != "validity" or null == 4 else end
-        room = room if role == "validity" and null == 4 else (room * size + 7) // 8
+        room = ((end + more) * (8 if role == "validity" and null == 4 else size) + 7) // 8
         if (role != "validity" or null > 2) and (role not in held or held[role].nbytes < room):
             raise Refused(f"{name!r} needs {room} bytes of {role}, and {held.get(role)} was given")
     if layout == "bytes" and length and held["offsets"].device[0] in _HOST:
@@ -1153,9 +1149,7 @@ def column_to_ndarray(column):
     body = dict(zip(_ARROW_OF.values(), _ARROW_OF, strict=True)).get(dtype)
     if dtype[:2] in ("ts", "tD"):
         if dtype[4:]:
-            raise Refused(
-                f"NumPy has no time zones, and this column is in {dtype[4:]}: lend.to(x, 'numpy', zone='drop')"
-            )
+            raise Refused(f"NumPy has no time zones, and this is in {dtype[4:]}: lend.to(x, 'numpy', zone='drop')")
         body = f"{'M' if dtype[1] == 's' else 'm'}8[{dtype[2]}{'s' * (dtype[2] != 's')}]"
     if column.dictionary is not None:
         codes = column_to_ndarray(Column(dtype, count, column.offset, ("none", None), column.buffers))

@@ -50,7 +50,7 @@ def parametrised(pa):
     naive = utc.replace(tzinfo=None)
     return [
         (pa.decimal32(5, 2), [decimal.Decimal("-1.25"), None]),
-        (pa.decimal64(10, -2), [decimal.Decimal("12300"), None]),
+        (pa.decimal64(10, -2), [decimal.Decimal(12300), None]),
         (pa.decimal128(38, 10), [decimal.Decimal("-12345678901234567890.0123456789"), None]),
         (pa.decimal256(76, 0), [decimal.Decimal(10**70), None]),
         (pa.binary(3), [b"abc", None, b"def"]),
@@ -177,7 +177,7 @@ def polars_frame(pl):
             "fields": [{"a": 1, "b": "x"}, {"a": None, "b": None}, {"a": 3, "b": "z"}],
             "word": pl.Series(["a", None, "a"], dtype=pl.Categorical),
             "choice": pl.Series(["b", None, "a"], dtype=pl.Enum(["a", "b"])),
-            "exact": pl.Series([decimal.Decimal("1.50"), None, decimal.Decimal("-2")], dtype=pl.Decimal(10, 2)),
+            "exact": pl.Series([decimal.Decimal("1.50"), None, decimal.Decimal(-2)], dtype=pl.Decimal(10, 2)),
             "nothing": [None, None, None],
             "bytes": [b"x", None, b""],
         }

@@ -122,7 +122,12 @@ def test_a_column_of_memory_that_may_be_written_is_writable_and_an_arrow_one_is_
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("words", [Kind("u"), Kind("l"), Kind("tss:"), Kind("b")], ids=str)
 def test_a_dictionary_is_looked_up(words, seed):
-    known = {"u": ["x", "yy"], "l": [2**60, -1], "tss:": [datetime.datetime(2000, 1, i) for i in (1, 2)], "b": [True, False]}
+    known = {
+        "u": ["x", "yy"],
+        "l": [2**60, -1],
+        "tss:": [datetime.datetime(2000, 1, i) for i in (1, 2)],
+        "b": [True, False],
+    }
     one, other = known[words.format]
     values = [one, None, other, one]
     array = minimal.column_to_ndarray(column(Kind("c", (), words), values, seed))
@@ -188,7 +193,7 @@ def test_memory_of_a_device_is_refused():
         minimal.column_to_ndarray(held)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FLAT if not kind.format[:2] == "ts" or kind.format[4:] == ""], ids=str)
+@pytest.mark.parametrize("kind", [kind for kind in FLAT if kind.format[:2] != "ts" or kind.format[4:] == ""], ids=str)
 def test_no_elements_are_an_empty_array(kind):
     assert minimal.column_to_ndarray(column(kind, [])).shape == (0,)
 
@@ -196,7 +201,11 @@ def test_no_elements_are_an_empty_array(kind):
 @pytest.mark.parametrize("start", range(5))
 def test_pyarrow_makes_the_same_arrays(start):
     pa = pytest.importorskip("pyarrow")
-    for values in (pa.array([1, 2, 3, 4, 5], pa.int16()), pa.array([0.5] * 5), pa.array([1, 2, 3, 4, 5], pa.timestamp("ns"))):
+    for values in (
+        pa.array([1, 2, 3, 4, 5], pa.int16()),
+        pa.array([0.5] * 5),
+        pa.array([1, 2, 3, 4, 5], pa.timestamp("ns")),
+    ):
         theirs = values.slice(start).to_numpy()
         ours = minimal.column_to_ndarray(minimal.column(values.slice(start)))
         assert (ours.dtype, ours.ctypes.data) == (theirs.dtype, theirs.ctypes.data)

@@ -122,7 +122,9 @@ def test_a_name_that_is_absent_or_there_twice_is_a_key_error(name):
 
 def test_metadata_order_and_name_of_a_schema_are_told():
     words = Node("u", 0, buffers=[None, None, None])
-    node = Node("c", 0, buffers=[None, None], dictionary=words, name="größe", metadata={b"k": b"\0v", b"": b""}, flags=1)
+    node = Node(
+        "c", 0, buffers=[None, None], dictionary=words, name="größe", metadata={b"k": b"\0v", b"": b""}, flags=1
+    )
     assert minimal.column(Made(node)).about == {"name": "größe", "ordered": True, "metadata": {b"k": b"\0v", b"": b""}}
 
 

@@ -1,4 +1,4 @@
-"""The dataframe protocol that a Column of the minimal implementation gives, judged by its specification and by readers."""
+"""The dataframe protocol that a Column of the minimal implementation gives, judged by its page and by its readers."""
 
 import copy
 import datetime
@@ -26,7 +26,10 @@ def column(kind, values, *, seed=0, name="a"):
 
 def table(columns):
     """A table of (name, Kind, values)."""
-    rows = [dict(zip([name for name, _, _ in columns], row, strict=True)) for row in zip(*(c[2] for c in columns), strict=True)]
+    rows = [
+        dict(zip([name for name, _, _ in columns], row, strict=True))
+        for row in zip(*(c[2] for c in columns), strict=True)
+    ]
     kind = Kind("+s", tuple((name, kind) for name, kind, _ in columns))
     return minimal.column(Made(encode(kind, rows, random.Random(3), ""))), rows
 
@@ -119,7 +122,9 @@ def test_nulls_that_came_by_the_protocol_go_by_it_as_they_came(null):
 
 
 def test_a_frame_names_counts_and_selects_its_columns():
-    given, rows = table([("a", Kind("l"), [1, None, 3]), ("b", Kind("u"), ["x", "y", None]), ("c", Kind("b"), [True] * 3)])
+    given, rows = table(
+        [("a", Kind("l"), [1, None, 3]), ("b", Kind("u"), ["x", "y", None]), ("c", Kind("b"), [True] * 3)]
+    )
     frame = given[1:].__dataframe__(allow_copy=False)
     assert (frame.num_columns(), frame.num_rows(), frame.num_chunks(), frame.version) == (3, 2, 1, 0)
     assert list(frame.column_names()) == ["a", "b", "c"]
@@ -227,8 +232,8 @@ def test_pandas_reads_what_is_given(start):
     """Without bits that say what is missing, of which it looks for too few where there is an offset."""
     whole = [(name, kind, [value or values[0] for value in values]) for name, kind, values in SIMPLE if name != "d"]
     columns = [column(kind, values, name=name)[start:] for name, kind, values in whole]
-    for given, (name, _, values) in zip(columns, whole, strict=True):
-        assert read_by_pandas(given.__dataframe__()) == {name: values[start:]}
+    for held, (name, _, values) in zip(columns, whole, strict=True):
+        assert read_by_pandas(held.__dataframe__()) == {name: values[start:]}
 
 
 @pytest.mark.parametrize(("seed", "start"), [(seed, start) for seed in range(9) for start in range(3)])
@@ -236,7 +241,9 @@ def test_pandas_reads_nulls_by_a_mask_of_bytes(seed, start):
     np = pytest.importorskip("numpy")
     gone = [random.Random(seed + i).random() < 0.5 for i in range(5)]
     given = minimal.column(np.ma.MaskedArray(np.arange(5.0), gone))[start:]
-    assert read_by_pandas(given.__dataframe__()) == {"": [None if lost else float(i) for i, lost in enumerate(gone)][start:]}
+    assert read_by_pandas(given.__dataframe__()) == {
+        "": [None if lost else float(i) for i, lost in enumerate(gone)][start:]
+    }
 
 
 def test_pandas_reads_nulls_by_bits_that_begin_with_the_column():

@@ -85,13 +85,17 @@ TYPES = [
     ((BOOL, 8, "b", "="), b"\1\0", [True, False]),
     ((BOOL, 1, "b", "="), b"\2", [False, True]),
     ((BOOL, 8, "|b1", "="), b"\1\0", [True, False]),
-    ((DATETIME, 64, "tsu:", "="), struct.pack("2q", 0, 1), [datetime.datetime(1970, 1, 1, microsecond=i) for i in (0, 1)]),
+    (
+        (DATETIME, 64, "tsu:", "="),
+        struct.pack("2q", 0, 1),
+        [datetime.datetime(1970, 1, 1, microsecond=i) for i in (0, 1)],
+    ),
     (
         (DATETIME, 64, "tss:+02:00", "="),
         struct.pack("2q", 0, 60),
         [datetime.datetime(1970, 1, 1, 0, i, tzinfo=datetime.UTC) for i in (0, 1)],
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("dtype", "data", "expected"), TYPES, ids=[str(dtype) for dtype, _, _ in TYPES])
@@ -155,15 +159,24 @@ REFUSED = {
     "nulls, and no mask": (ints(1, null=(BITS, 0), null_count=1), "1 nulls in the buffers"),
     "unknown nulls, and no mask": (ints(1, null=(BYTES, 0)), "None nulls in the buffers"),
     "no nulls, and some are counted": (ints(1, validity=b"\0", null_count=1), "kind 0, and 1 nulls"),
-    "a mask of bytes told as bits": (ints(1, null=(BITS, 0), validity=(b"\0", (BOOL, 8, "b", "="))), "a mask of 8 bits"),
-    "a mask of bits told as bytes": (ints(1, null=(BYTES, 0), validity=(b"\0", (BOOL, 1, "b", "="))), "a mask of 1 bit"),
+    "a mask of bytes told as bits": (
+        ints(1, null=(BITS, 0), validity=(b"\0", (BOOL, 8, "b", "="))),
+        "a mask of 8 bits",
+    ),
+    "a mask of bits told as bytes": (
+        ints(1, null=(BYTES, 0), validity=(b"\0", (BOOL, 1, "b", "="))),
+        "a mask of 1 bit",
+    ),
     "a polarity that is none": (ints(1, null=(BITS, None), validity=b"\0"), "nulls by kind 3 and None"),
     "a polarity of 2": (ints(1, null=(BYTES, 2), validity=b"\0"), "nulls by kind 4 and 2"),
     "a null kind that is none": (ints(1, null=(7, 0)), "nulls 7"),
     "NaN of integers": (ints(1, null=(NAN, None)), "nulls by kind 1, which 'l' does not have"),
     "a sentinel of text": (texts("a", null=(SENTINEL, "")), "nulls by kind 2, which 'u' does not have"),
     "a sentinel that is no number": (ints(1, null=(SENTINEL, "x")), "TypeError"),
-    "a kind against its format": (ToldColumn((INT, 64, "g", "="), 1, data=bytes(8)), "kind 0 with 64 bits in the format 'g'"),
+    "a kind against its format": (
+        ToldColumn((INT, 64, "g", "="), 1, data=bytes(8)),
+        "kind 0 with 64 bits in the format 'g'",
+    ),
     "a width against its format": (ToldColumn((INT, 32, "l", "="), 1, data=bytes(8)), "32 bits in the format 'l'"),
     "a format of NumPy": (ToldColumn((INT, 64, "<i8", "="), 1, data=bytes(8)), "'<i8' is not read"),
     "a kind that is none": (ToldColumn((99, 64, "l", "="), 1, data=bytes(8)), "kind 99"),
@@ -181,7 +194,7 @@ REFUSED = {
         ToldColumn((CATEGORICAL, 8, "c", "="), 1, data=b"\0", categories=(False, False, None)),
         "AttributeError",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

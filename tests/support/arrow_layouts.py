@@ -1,7 +1,7 @@
 """Python values laid out as Arrow has them, in every way that Arrow allows, and the strategies that draw them.
 
-`encode(kind, values, random)` makes the Node (`support.arrow_structs`) of these values: with an offset of its own at each
-level, elements in front and behind that belong to nobody, garbage under each null, first offsets that are not 0, views
+`encode(kind, values, random)` makes the Node (`support.arrow_structs`) of these values: with an offset of its own at
+each level, elements in front and behind that belong to nobody, garbage under each null, first offsets that are not 0, views
 and list views in any order. What a reader should answer is the list `values`.
 """
 
@@ -55,9 +55,10 @@ def kinds():
         names = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
         pair = st.builds(lambda value: Kind("+s", (("key", Kind("u")), ("value", value))), inner)
         return st.one_of(
-            st.builds(lambda format, item: Kind(format, (("item", item),)), one, inner),
-            names.flatmap(lambda names: st.tuples(*[inner for _ in names]).map(lambda kinds: list(zip(names, kinds))))
-            .map(lambda fields: Kind("+s", tuple(fields))),
+            st.builds(lambda layout, item: Kind(layout, (("item", item),)), one, inner),
+            names.flatmap(lambda names: st.tuples(*[st.tuples(st.just(name), inner) for name in names])).map(
+                lambda fields: Kind("+s", fields)
+            ),
             st.builds(lambda entries: Kind("+m", (("entries", entries),)), pair),
         )  # fmt: skip
 
