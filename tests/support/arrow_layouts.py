@@ -1,8 +1,8 @@
 """Python values laid out as Arrow has them, in every way that Arrow allows, and the strategies that draw them.
 
 `encode(kind, values, random)` makes the Node (`support.arrow_structs`) of these values: with an offset of its own at
-each level, elements in front and behind that belong to nobody, garbage under each null, first offsets that are not 0, views
-and list views in any order. What a reader should answer is the list `values`.
+each level, elements in front and behind that belong to nobody, garbage under each null, first offsets that are not 0,
+views and list views in any order. What a reader should answer is the list `values`.
 """
 
 import datetime
