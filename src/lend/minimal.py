@@ -23,6 +23,7 @@ import ctypes
 import struct
 import sys
 from _thread import RLock
+from itertools import pairwise
 from operator import index
 
 __all__ = ["Array", "Buffer", "Column", "Owner", "Refused", "array", "buffer", "chunks", "column", "column_to_ndarray"]
@@ -80,13 +81,15 @@ for _name in _USED.values():  # a capsule keeps a pointer to its name, so that t
     _incref(_name)
 
 
+_ALL = (ctypes.c_char * _LARGEST).from_address(0)  # every address: what struct reads there is not copied before
+
+
 def _peek(layout, address):
-    return layout.unpack(ctypes.string_at(address, layout.size))
+    return layout.unpack_from(_ALL, address)
 
 
 def _integers(address, count, code="q"):
-    size = 4 if code == "i" else 8
-    return struct.unpack(f"{count}{code}", ctypes.string_at(address, count * size)) if count else ()
+    return struct.unpack_from(f"{count}{code}", _ALL, address) if count else ()
 
 
 class Owner:
@@ -108,6 +111,14 @@ class Owner:
         debts, self._debts = self._debts, None
         for give_back, arguments in debts or ():
             give_back(*arguments)
+
+    def __deepcopy__(self, memo=None):
+        return self  # a second one would pay a second time; pandas copies what it keeps of a frame
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self):
+        raise Refused("memory is not pickled here: lend.buffer(x) and lend.view(x) are")
 
 
 # -- facts of memory -----------------------------------------------------------------------------------------------
@@ -351,9 +362,9 @@ class Column:
 
     __slots__ = ("__weakref__", "about", "buffers", "children", "dictionary", "dtype", "length", "nulls", "offset")
 
-    def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, **about):
+    def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
-        self.children, self.dictionary, self.about = children, dictionary, about
+        self.children, self.dictionary, self.about = children, dictionary, {} if about is None else about
 
     @property
     def name(self):
@@ -377,18 +388,20 @@ class Column:
         if step != 1:
             raise ValueError("a Column is cut in steps of 1")
         shared = (self.nulls, self.buffers, self.children, self.dictionary)
-        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, **self.about)
+        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, self.about)
 
     @property
     def null_count(self):
         """How many elements are missing by the nulls of the column itself; counted each time."""
-        return sum(_missing(self, 0, self.length))
+        return sum(_missing(self, 0, self.length)) if self.nulls[0] != "none" else self.length * (self.dtype == "n")
 
     def tolist(self):
         """Python values, None for what is missing, structs as dicts; a time that datetime cannot hold is refused."""
-        return _rows(self, 0, self.length)
+        return list(map(_reader(self, 0, self.length), range(self.length)))
 
     def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        if nan_as_null:
+            raise Refused("nan_as_null asks for a copy: lend makes it")
         return _Frame(self)
 
 
@@ -630,15 +643,28 @@ def _by_pointer(obj):
 _FIXED = dict(zip("cCsSiIlLefg?", "bBhHiIqQefd?", strict=True)) | {
     "tdD": "i", "tdm": "q", "tts": "i", "ttm": "i", "ttu": "q", "ttn": "q", "tiM": "i", "tiD": "ii", "tin": "iiq",
 }  # fmt: skip
-_MASK, _PLAIN = ("validity",), ("validity", "data")
-_TEXT, _LIST, _LIST_VIEW = ("validity", "offsets", "data"), ("validity", "offsets"), ("validity", "offsets", "sizes")
-# format -> layout, bytes of an element or of an offset, roles of the buffers, number of children (None: any)
-_LAYOUTS = {format: ("fixed", struct.calcsize("=" + code), _PLAIN, 0) for format, code in _FIXED.items()} | {
-    "n": ("null", 0, (), 0), "b": ("bits", 0, _PLAIN, 0), "+s": ("struct", 0, _MASK, None),
-    "u": ("bytes", 4, _TEXT, 0), "z": ("bytes", 4, _TEXT, 0), "U": ("bytes", 8, _TEXT, 0), "Z": ("bytes", 8, _TEXT, 0),
-    "vu": ("views", 16, ("validity", "views"), 0), "vz": ("views", 16, ("validity", "views"), 0),
-    "+l": ("list", 4, _LIST, 1), "+m": ("list", 4, _LIST, 1), "+L": ("list", 8, _LIST, 1),
-    "+vl": ("list view", 4, _LIST_VIEW, 1), "+vL": ("list view", 8, _LIST_VIEW, 1),
+_INDEX = tuple("cCsSiIlL")
+_zero = ctypes.c_int64()
+_ZERO = ctypes.addressof(_zero)  # the one offset of what has no elements
+
+
+def _fixed(width):
+    return "fixed", width, (("validity", 1, 0), ("data", 8 * width, 0)), 0
+
+
+def _offset(layout, width, fields, *more):  # of lists and texts, which have one offset more than elements
+    return layout, width, (("validity", 1, 0), ("offsets", 8 * width, layout != "list view"), *more), fields
+
+
+# format -> layout, bytes of an element or of an offset, buffers (role, bits of an element, elements more; the bytes of
+# text are counted by the last offset), number of children (None: any)
+_LAYOUTS = {format: _fixed(struct.calcsize("=" + code)) for format, code in _FIXED.items()} | {
+    "n": ("null", 0, (), 0), "b": ("bits", 0, (("validity", 1, 0), ("data", 1, 0)), 0),
+    **dict.fromkeys("uz", _offset("bytes", 4, 0, ("data", 0, 0))), "+s": ("struct", 0, (("validity", 1, 0),), None),
+    **dict.fromkeys("UZ", _offset("bytes", 8, 0, ("data", 0, 0))),
+    **dict.fromkeys(("vu", "vz"), ("views", 16, (("validity", 1, 0), ("views", 128, 0)), 0)),
+    **dict.fromkeys(("+l", "+m"), _offset("list", 4, 1)), "+L": _offset("list", 8, 1),
+    "+vl": _offset("list view", 4, 1, ("sizes", 32, 0)), "+vL": _offset("list view", 8, 1, ("sizes", 64, 0)),
 }  # fmt: skip
 
 
@@ -648,125 +674,128 @@ def _layout(dtype):
         return found
     start, colon, rest = dtype.partition(":")
     if (colon and start in ("tss", "tsm", "tsu", "tsn")) or dtype in ("tDs", "tDm", "tDu", "tDn"):
-        return "fixed", 8, _PLAIN, 0
+        return _fixed(8)
     numbers = rest.split(",")
     if all(number.isascii() and number.removeprefix("-").isdigit() and len(number) < 10 for number in numbers):
         if start in ("w", "+w") and len(numbers) == 1 and int(rest) >= 0:
-            return ("fixed", int(rest), _PLAIN, 0) if start == "w" else ("fixed list", int(rest), _MASK, 1)
+            return _fixed(int(rest)) if start == "w" else ("fixed list", int(rest), (("validity", 1, 0),), 1)
         bits = int(numbers[2]) if len(numbers) == 3 else 128
         if start == "d" and len(numbers) in (2, 3) and bits in (32, 64, 128, 256):
-            return "fixed", bits // 8, _PLAIN, 0
+            return _fixed(bits // 8)
     raise Refused(f"the Arrow format {dtype!r:.60} is not read here: lend.column(x) reads more")
 
 
-def _moved(layout, address):
-    """Move a struct into memory of our own: an owner that owes its release, and where the struct lies now."""
-    place = address + _RELEASE[layout]
-    (release,) = _integers(place, 1, "Q")
+def _moved(layout, source, at=0):
+    """Move a struct into memory of our own: what owns that and owes its release, and the memory."""
+    (release,) = struct.unpack_from("P", source, at + _RELEASE[layout])
     if not release:
         raise Refused("it was consumed before: its release callback is NULL")
-    owner, copy = Owner(None), ctypes.create_string_buffer(layout.size)
-    ctypes.memmove(copy, address, layout.size)
-    ctypes.memset(place, 0, 8)
-    owner.owes(_callback(release), copy)
-    return owner, ctypes.addressof(copy)
+    owner, own = Owner(None), (ctypes.c_char * layout.size).from_buffer_copy(source, at)
+    struct.pack_into("P", source, at + _RELEASE[layout], 0)
+    owner.owes(_callback(release), own)
+    return owner, own
 
 
 def _pointers(address, count):
-    if (count and not address) or not 0 <= count <= 1 << 20:
+    if not 0 <= count <= 1 << 20 or (count and not address):
         raise Refused(f"{count} pointers are told to lie at {address:#x}")
     return _integers(address, count, "Q")
 
 
 def _metadata(address):
     """The pairs of a metadata blob, whose end nothing tells: only its own lengths do."""
-    found, at = {}, address + 4
-    for _ in range(_integers(address, 1, "i")[0] if address else 0):
-        pair = []
-        for _ in range(2):
-            (size,) = _integers(at, 1, "i")
-            if size < 0:
-                raise Refused("its metadata contradict themselves: a text of negative length")
-            pair.append(ctypes.string_at(at + 4, size))
-            at += 4 + size
-        found[pair[0]] = pair[1]
-    return found
+    if not address:
+        return {}
+    (count,), texts, at = _integers(address, 1, "i"), [], address + 4
+    for _ in range(2 * count):
+        (size,) = _integers(at, 1, "i")
+        texts.append(ctypes.string_at(at + 4, size) if size >= 0 else None)
+        at += 4 + size
+        if size < 0:
+            break
+    if count < 0 or None in texts:
+        raise Refused("its metadata contradict themselves: a negative length")
+    return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
-def _field(address, depth=0):
-    """A schema: format, fields, dictionary, and what else it says."""
+def _text(address):
+    return str(ctypes.c_char_p(address).value, "utf-8", "replace") if address else ""
+
+
+def _field(address, seen=(), depth=0):
+    """A schema: format, its layout, fields, dictionary, and what else it says."""
     format, name, metadata, flags, count, children, dictionary, release, _ = (
-        _peek(_SCHEMA, address) if address else [0] * 9
+        _peek(_SCHEMA, address) if address else (0,) * 9
     )
-    if not release or not format or depth > _DEEPEST:
-        raise Refused(f"the schema at depth {depth} was released, has no format or goes deeper than {_DEEPEST}")
-    fields = [_field(child, depth + 1) for child in _pointers(children, count)]
-    format, name = [ctypes.string_at(text).decode("utf-8", "replace") if text else "" for text in (format, name)]
-    about = {"name": name, "ordered": bool(flags & 1), "metadata": _metadata(metadata)}
-    return format, fields, _field(dictionary, depth + 1) if dictionary else None, about
+    seen = seen or set()
+    if not release or not format or depth > _DEEPEST or address in seen:
+        raise Refused(
+            f"the schema at depth {depth} was released, has no format, is its own, or below {_DEEPEST} others"
+        )
+    seen.add(address)
+    dtype = _text(format)
+    fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)] if count else ()
+    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype)
+    pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
+    if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
+        raise Refused(f"the schema of {_text(name)!r} contradicts itself: {dtype!r} with {count} children")
+    about = {"name": _text(name), "ordered": flags & 1 == 1, "metadata": _metadata(metadata)}
+    return dtype, layout, fields, words, about
+
+
+def _wrong(field, what):
+    return Refused(f"the array of {field[4]['name']!r} ({field[0]}) contradicts itself: {what}")
 
 
 def _imported(field, address, owner):
     """The Column that an ArrowArray holds; of the contents only what says how long a buffer is, is looked at."""
-    dtype, fields, values, about = field
-    name = about["name"]
-    layout, width, roles, n_fields = _layout(dtype)
-    length, nulls, offset, n_buffers, n_children, pointers, children, dictionary, _, _ = (
-        _peek(_ARRAY, address) if address else (-1,) * 10
+    dtype, (layout, width, roles, _), fields, words, about = field
+    length, nulls, offset, n_buffers, n_children, pointers, children, dictionary, release, _ = (
+        _peek(_ARRAY, address) if address else (0,) * 10
     )
-    end, views = offset + length, layout == "views"
+    end, last = offset + length, 0
+    if not release:
+        raise _wrong(field, "it is NULL, or was released before")
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
-        raise Refused(f"{name!r} contradicts itself: length {length}, offset {offset}, null_count {nulls}")
-    if n_children != len(fields) or n_fields not in (None, n_children) or (dictionary == 0) != (values is None):
-        raise Refused(f"{name!r} of format {dtype!r} has {n_children} children, {len(fields)} of them in its schema")
-    if not (n_buffers >= len(roles) + 1 if views else n_buffers == len(roles)):
-        raise Refused(f"{name!r} of format {dtype!r} has {n_buffers} buffers, and that layout has {len(roles)}")
-    places, bits = _pointers(pointers, n_buffers), (end + 7) // 8
-    at = dict(zip(roles, places, strict=False))
-    if roles and not at["validity"]:
-        del at["validity"]
-        if nulls > 0:
-            raise Refused(f"{name!r} has {nulls} nulls, and no validity buffer that says which")
-    sizes = {
-        "validity": bits,
-        "data": bits if layout == "bits" else end * width,
-        "views": end * 16,
-        "sizes": end * width,
-    }
-    needed = end if layout == "struct" else end * width if layout == "fixed list" else 0
-    if layout in ("bytes", "list", "list view"):
-        sizes["offsets"] = (end + (layout != "list view")) * width
-        if layout != "list view":
-            sizes["offsets"] = sizes["offsets"] if at["offsets"] or end else 0  # empty, it may have no offsets at all
-            code, last = "iq"[width == 8], 0
-            if at["offsets"]:
-                (first,) = _integers(at["offsets"] + offset * width, 1, code)
-                (last,) = _integers(at["offsets"] + end * width, 1, code)
-                if not 0 <= first <= last:
-                    raise Refused(f"{name!r} contradicts itself: its offsets go from {first} to {last}")
-            sizes["data"] = needed = last
-    for role, place in at.items():
-        if sizes[role] and not place:
-            raise Refused(f"{name!r} contradicts itself: its {role} are NULL, and it has {end} elements")
-    held = {role: Buffer(place, sizes[role], (1, 0), True, owner) for role, place in at.items()}
-    if views:
-        extra = places[2:-1]  # the last buffer has their lengths
-        if extra and not places[-1]:
-            raise Refused(f"{name!r} does not tell the lengths of its {len(extra)} data buffers")
-        lengths = _integers(places[-1], len(extra))
-        held["variadic"] = tuple(Buffer(p, n, (1, 0), True, owner) for p, n in zip(extra, lengths, strict=True))
-    parts = tuple([_imported(*part, owner) for part in zip(fields, _pointers(children, n_children), strict=True)])
-    if any(part.length < needed for part in parts):
-        raise Refused(f"{name!r} needs {needed} elements of each child, which have {[part.length for part in parts]}")
-    words = _imported(values, dictionary, owner) if dictionary else None
-    lacking = ("bitmask", 0) if "validity" in at else ("none", None)
-    return Column(dtype, length, offset, lacking, held, parts, words, **about)
+        raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
+    if n_children != len(fields) or (not dictionary) != (words is None):
+        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {dictionary:#x}")
+    if n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null":  # polars gives null one
+        raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
+    held, places = {}, _pointers(pointers, n_buffers)
+    for (role, bits, more), told in zip(roles, places, strict=False):
+        size, place = ((end + more) * bits + 7) // 8, told if end or not more else _ZERO  # which nobody needs to tell
+        if more and place:
+            (first,), (last,) = (_integers(place + i * width, 1, "iq"[width == 8]) for i in (offset, end))
+            if not 0 <= first <= last:
+                raise _wrong(field, f"offsets from {first} to {last}")
+        size = size if bits else last if role == "data" and layout == "bytes" else 0
+        if not place and (nulls > 0 if role == "validity" else size):
+            raise _wrong(field, f"no {role}, and {end} elements of which {nulls} are missing")
+        if place or role != "validity":
+            held[role] = Buffer(place, size, (1, 0), True, owner)
+    if layout == "views":  # whose last buffer has the lengths of those between
+        lengths = _integers(places[-1], n_buffers - 3) if places[-1] else (-1,) * (n_buffers - 3)
+        if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
+            raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
+        held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
+    parts = ()
+    if fields:
+        parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
+        needed = end if layout == "struct" else end * width if layout == "fixed list" else last
+        if any(part.length < needed for part in parts):
+            have = [part.length for part in parts]
+            raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
+    words = _imported(words, dictionary, owner) if words else None
+    lacking = ("bitmask", 0) if "validity" in held else ("none", None)
+    return Column(dtype, length, offset, lacking, held, parts, words, about)
 
 
 def _address(capsule, name):
-    if not _is_capsule(capsule, name):
-        raise Refused(f"it gave {_full_name(capsule)}, which is no capsule named {name.decode()}")
-    return _capsule_pointer(capsule, name)
+    try:
+        return _capsule_pointer(capsule, name)
+    except ValueError:
+        raise Refused(f"it gave {_full_name(capsule)}, which is no capsule named {name.decode()}") from None
 
 
 def _by_arrow_array(obj):
@@ -774,8 +803,8 @@ def _by_arrow_array(obj):
         return None
     schema, contents = obj if type(obj) is tuple else obj.__arrow_c_array__()
     field, address = _field(_address(schema, b"arrow_schema")), _address(contents, b"arrow_array")
-    owner, address = _moved(_ARRAY, address)
-    return [_imported(field, address, owner)]
+    owner, own = _moved(_ARRAY, _ALL, address)
+    return [_imported(field, ctypes.addressof(own), owner)]
 
 
 def _by_arrow_stream(obj):
@@ -783,49 +812,45 @@ def _by_arrow_stream(obj):
     if not bare and not hasattr(type(obj), "__arrow_c_stream__"):
         return None
     capsule = obj if bare else obj.__arrow_c_stream__()
-    _stream_owner, stream = _moved(_STREAM, _address(capsule, b"arrow_array_stream"))
-    get_schema, get_next, get_last_error, _, _ = _peek(_STREAM, stream)
+    _stream_owner, own = _moved(_STREAM, _ALL, _address(capsule, b"arrow_array_stream"))
+    stream, (get_schema, get_next, get_last_error, _, _) = ctypes.addressof(own), _STREAM.unpack(own)
+    if not get_schema or not get_next:
+        raise Refused("its stream has no callback that gives something")
 
     def pulled(function, layout):
         made = ctypes.create_string_buffer(layout.size)
         failed = _pull(function)(stream, ctypes.addressof(made))
         if failed:
             said = _last_error(get_last_error)(stream) if get_last_error else None
-            raise Refused(
-                f"its stream failed with errno {failed}: {(said or b'no reason given').decode('utf-8', 'replace')}"
-            )
+            said = (said or b"no reason given").decode("utf-8", "replace")
+            raise Refused(f"its stream failed with errno {failed}: {said}")
         return made
 
-    schema, found = pulled(get_schema, _SCHEMA), []
-    _schema_owner, address = _moved(_SCHEMA, ctypes.addressof(schema))
-    field = _field(address)
+    _schema_owner, schema = _moved(_SCHEMA, pulled(get_schema, _SCHEMA))
+    field, found = _field(ctypes.addressof(schema)), []
     while _ARRAY.unpack(contents := pulled(get_next, _ARRAY))[8]:
-        part, address = _moved(_ARRAY, ctypes.addressof(contents))
-        found.append(_imported(field, address, part))
+        owner, own = _moved(_ARRAY, contents)
+        found.append(_imported(field, ctypes.addressof(own), owner))
     return found
 
 
 def chunks(obj, *, allow_copy=False):
     """The columns of an object, one for each of its chunks; a table comes as columns of structs. Nothing is copied.
 
-    `allow_copy` is handed on to `__dataframe__`: some producers lend text no other way.
+    `allow_copy` is handed on to `__dataframe__`: some producers lend text no other way. What gives its chunks only once
+    (a reader) has none the second time.
     """
-
-    def by_dataframe(obj):
-        return _by_dataframe(obj, allow_copy)
-
-    if type(obj) is Column:
-        return [obj]
-    return _first(obj, (_by_arrow_array, _by_arrow_stream, by_dataframe, _by_array), "columns")
+    by_dataframe = _by_dataframe_copying if allow_copy else _by_dataframe
+    doors = (_by_arrow_array, _by_arrow_stream, by_dataframe, _by_array)
+    return [obj] if type(obj) is Column else _first(obj, doors, "columns")
 
 
 def column(obj, *, allow_copy=False):
     """The one column of an object; what has several chunks is refused, or none."""
     found = chunks(obj, allow_copy=allow_copy)
     if len(found) != 1:
-        raise Refused(
-            f"{_full_name(obj)} has {len(found)} chunks: chunks(x) lists them, lend.column(x) takes them as one"
-        )
+        many = f"{_full_name(obj)} has {len(found)} chunks"
+        raise Refused(f"{many}: chunks(x) lists them, lend.column(x) takes them as one")
     return found[0]
 
 
@@ -835,18 +860,12 @@ _ARROW_OF = dict(
 
 
 def _by_array(obj):
-    masked, missing = (
-        hasattr(obj, "mask") and hasattr(obj, "fill_value"),
-        1,
-    )  # a masked array of NumPy's, whose 1 is missing
+    masked = hasattr(obj, "mask") and hasattr(obj, "fill_value")  # a masked array of NumPy's, whose 1 is missing
     mask = obj.mask if masked else (getattr(obj, "__array_interface__", None) or {}).get("mask")
-    if mask is not None:
-        values, missing = (array(obj.data), 1) if masked else (_by_interface(obj, masked=True), 0)
-    else:
-        values = array(obj)
+    values = array(obj.data) if masked else array(obj) if mask is None else _by_interface(obj, masked=True)
     body, _, unit = values.dtype[1:].partition("[")
-    dtype = {"M8": f"ts{unit[:1]}:", "m8": f"tD{unit[:1]}"}.get(body) or _ARROW_OF.get(body)
     timed = body in ("M8", "m8")
+    dtype = {"M8": f"ts{unit[:1]}:", "m8": f"tD{unit[:1]}"}.get(body) or _ARROW_OF.get(body)
     if len(values.shape) != 1 or not values.c_contiguous or not dtype or values.dtype[0] not in ("|", _ORDER):
         raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: lend.column(x) takes more")
     if timed and unit not in ("s]", "ms]", "us]", "ns]"):
@@ -856,26 +875,36 @@ def _by_array(obj):
         said = array(mask)
         if said.shape != values.shape or said.itemsize != 1 or not said.c_contiguous:
             raise Refused(f"its mask {said!r} is not a byte for each of {values.shape[0]} elements")
-        nulls, held["validity"] = ("bytemask", missing), said.buffer
+        nulls, held["validity"] = ("bytemask", int(masked)), said.buffer
     return [Column(dtype, values.shape[0], 0, nulls, held)]
 
 
 # -- columns: __dataframe__ ----------------------------------------------------------------------------------------
 
-_INT, _UINT, _FLOAT, _BOOL, _STRING, _DATETIME, _CATEGORICAL = 0, 1, 2, 20, 21, 22, 23
+_INTEGER, _UNSIGNED, _FLOAT, _BOOL, _STRING, _DATETIME, _CATEGORICAL = 0, 1, 2, 20, 21, 22, 23
 _NULLS = ("none", "nan", "sentinel", "bitmask", "bytemask")
+_KINDS = dict(zip("csilCSILefguUb?", (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 21, 21, 20, 20), strict=True))
 
 
-def _by_dataframe(obj, allow_copy):
+def _kind(dtype):
+    return _DATETIME if dtype[:2] == "ts" else _KINDS.get(dtype)
+
+
+def _by_dataframe(obj, allow_copy=False):
     if not hasattr(type(obj), "__dataframe__"):
         return None
     frame = obj.__dataframe__(allow_copy=allow_copy)
     return [_table(part) for part in (frame.get_chunks() if frame.num_chunks() > 1 else [frame])]
 
 
+def _by_dataframe_copying(obj):
+    return _by_dataframe(obj, allow_copy=True)
+
+
 def _table(frame):
     fields = [_told_column(frame.get_column(i), str(name)) for i, name in enumerate(frame.column_names())]
-    rows = frame.num_rows() if frame.num_rows() is not None else fields[0].length
+    rows = frame.num_rows()
+    rows = max([field.length for field in fields], default=0) if rows is None else rows
     if len(fields) != frame.num_columns() or any(field.length != rows for field in fields):
         raise Refused(f"its columns have {[field.length for field in fields]} rows, and the frame has {rows}")
     return Column("+s", rows, 0, ("none", None), {}, tuple(fields))
@@ -884,60 +913,74 @@ def _table(frame):
 def _told_column(told, name):
     """A column of the protocol. Its own dtype counts: those beside the buffers are wrong in half of the libraries."""
     (kind, bits, dtype, order), (null, value), words, ordered = told.dtype, told.describe_null, None, False
-    length, offset = told.size() if callable(told.size) else told.size, told.offset
+    length, offset = index(told.size() if callable(told.size) else told.size), index(told.offset)
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
         raise Refused(
             f"{name!r} has {told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
         )
-    given, end = told.get_buffers(), offset + length
-    held = {role: _by_pointer(pair[0]).buffer for role, pair in given.items() if pair is not None}
+    given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
+    held = {role: _told_buffer(pair[0], f"{role} of {name!r}") for role, pair in given.items()}
+    widths = {role: pair[1][1] if len(pair) > 1 else None for role, pair in given.items()}  # as the buffers' dtypes say
     if kind == _CATEGORICAL:
         said = told.describe_categorical
-        words, ordered = _told_column(said["categories"], ""), bool(said["is_ordered"])
-        dtype = dtype if dtype in _ARROW_OF.values() else {8: "c", 16: "s", 32: "i"}.get(bits, "l")
-    elif kind in (_BOOL, _STRING):
-        wide = held["offsets"].nbytes >= (end + 1) * 8 if "offsets" in held else False  # pandas says u beside 64 bits
-        dtype = ("U" if wide else "u") if kind == _STRING else "?" if bits == 8 else "b"
-    layout, width, _, _ = _layout(dtype)
-    if layout not in ("bits", "fixed", "bytes") or (layout == "fixed" and width * 8 != bits):
-        raise Refused(f"{name!r} of {bits} bits in the format {dtype!r} is not read from __dataframe__")
-    if null in (3, 4) and "validity" not in held:
+        ordered, _, words = said if type(said) is tuple else (said["is_ordered"], True, said["categories"])
+        words = _told_column(words, f"categories of {name}")
+        dtype = dtype if dtype in _INDEX else {8: "c", 16: "s", 32: "i"}.get(bits, "l")
+    elif kind == _BOOL:
+        dtype = "?" if bits == 8 else "b"
+    elif kind == _STRING:
+        dtype = {32: "u", 64: "U"}.get(widths.get("offsets"), dtype)  # pandas says u beside offsets of 64 bits
+    layout, width, roles, _ = _layout(dtype)
+    if (kind != _CATEGORICAL and kind != _kind(dtype)) or (layout == "fixed" and width * 8 != bits):
+        raise Refused(f"{name!r} is told to be of kind {kind} with {bits} bits in the format {dtype!r}")
+    if (null > 2 and "validity" not in held) or (null == 0 and "validity" in held):
         if told.null_count != 0:
-            raise Refused(f"{name!r} has nulls by a mask, and gives none")
+            raise Refused(f"{name!r} has nulls by kind {null}, and {told.null_count} nulls in the buffers {list(held)}")
         null, value = 0, None
+    if null > 2 and (value not in (0, 1) or widths["validity"] not in (None, (1, 8)[null == 4])):
+        raise Refused(f"{name!r} has nulls by kind {null} and {value!r}, in a mask of {widths['validity']} bits each")
+    if null in (1, 2) and (layout != "fixed" or (null == 1 and _kind(dtype) not in (_FLOAT, _DATETIME))):
+        raise Refused(f"{name!r} has nulls by kind {null}, which {dtype!r} does not have")
+    if null == 2:
+        value = float(value) if dtype in "efg" else index(value)
     if null < 3:
         held.pop("validity", None)
-    least = {"data": (end + 7) // 8 if layout == "bits" else end * width if layout == "fixed" else 0}
-    least |= {"offsets": (end + 1) * width} if layout == "bytes" else {}
-    least |= {"validity": (end + 7) // 8 if null == 3 else end} if null > 2 else {}
-    for role, room in least.items():
-        if role not in held or held[role].nbytes < room:
+    for role, size, more in roles:
+        if not end and role != "validity":  # nobody needs to give them, and a reader looks for one offset
+            held[role] = Buffer(_ZERO, width if more else 0, (1, 0), True, Owner(None))
+        room = ((end + more) * (8 if role == "validity" and null == 4 else size) + 7) // 8
+        if (role != "validity" or null > 2) and (role not in held or held[role].nbytes < room):
             raise Refused(f"{name!r} needs {room} bytes of {role}, and {held.get(role)} was given")
-    nulls = (_NULLS[null], value if null > 1 else None)
-    return Column(dtype, length, offset, nulls, held, (), words, name=name, ordered=ordered)
+    if layout == "bytes" and length and held["offsets"].device[0] in _HOST:
+        first, last = (_numbers(held["offsets"], i, 1, "iq"[width == 8])[0] for i in (offset, end))
+        if not 0 <= first <= last <= held["data"].nbytes:
+            raise Refused(f"{name!r} has offsets from {first} to {last} into {held['data']!r}")
+    nan = "nat" if _kind(dtype) == _DATETIME else "nan"
+    nulls = (nan, None) if null == 1 or value != value else (_NULLS[null], value if null else None)  # noqa: PLR0124
+    return Column(dtype, length, offset, nulls, held, (), words, {"name": name, "ordered": bool(ordered)})
+
+
+def _told_buffer(told, what):
+    found = _by_pointer(told)
+    if found is None:
+        raise Refused(f"the {what} are given as {_full_name(told)}, without an integer ptr and bufsize")
+    return found.buffer
 
 
 class _FrameColumn:
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
     def __init__(self, column):
-        self.column, self.offset, self.metadata, dtype = column, column.offset, {}, column.dtype
-        kind = (
-            _CATEGORICAL
-            if column.dictionary is not None
-            else {"u": _STRING, "U": _STRING, "b": _BOOL, "?": _BOOL}.get(dtype)
-        )
-        if kind is None and dtype in _ARROW_OF.values():
-            kind = _FLOAT if dtype in "efg" else _INT if dtype.islower() else _UINT
-        kind = _DATETIME if dtype[:2] == "ts" else kind
-        bits = {"b": 1, "u": 8, "U": 8}.get(dtype) or _layout(dtype)[1] * 8
-        self._dtype = None if kind is None else (kind, bits, "b" if kind == _BOOL else dtype, "=")
+        self.column, self.offset, self.metadata = column, column.offset, {}
 
     @property
     def dtype(self):
-        if self._dtype is None:
+        dtype = self.column.dtype
+        kind = _kind(dtype) if self.column.dictionary is None else _CATEGORICAL
+        if kind is None:
             raise Refused(f"the dataframe protocol has no word for {self.column!r}")
-        return self._dtype
+        bits = {"b": 1, "u": 8, "U": 8}.get(dtype) or _layout(dtype)[1] * 8
+        return kind, bits, "b" if kind == _BOOL else dtype, "="
 
     @property
     def null_count(self):
@@ -966,14 +1009,11 @@ class _FrameColumn:
 
     def get_buffers(self):
         kind, bits, dtype, _ = self.dtype
-        data = {_STRING: (_UINT, 8, "C", "="), _DATETIME: (_INT, 64, "l", "=")}.get(kind, self.dtype)
-        if kind == _CATEGORICAL:
-            data = (_INT if dtype.islower() else _UINT, bits, dtype, "=")
-        mask = (_BOOL, 1 if self.column.nulls[0] == "bitmask" else 8, "b", "=")
+        data = {_STRING: (_UNSIGNED, 8, "C", "="), _DATETIME: (_INTEGER, 64, "l", "=")}.get(kind, self.dtype)
         types = {
-            "data": data,
-            "validity": mask,
-            "offsets": (_INT, 64, "l", "=") if dtype == "U" else (_INT, 32, "i", "="),
+            "data": (_kind(dtype), bits, dtype, "=") if kind == _CATEGORICAL else data,
+            "validity": (_BOOL, 1 if self.column.nulls[0] == "bitmask" else 8, "b", "="),
+            "offsets": (_INTEGER, 64, "l", "=") if dtype == "U" else (_INTEGER, 32, "i", "="),
         }
         held = self.column.buffers
         return {role: (held[role], kind) if role in held else None for role, kind in types.items()}
@@ -998,7 +1038,7 @@ class _Frame:
         self.fields = [field[start:stop] for field in column.children] if table else [column]
 
     def __dataframe__(self, nan_as_null=False, allow_copy=True):
-        return self
+        return self if not nan_as_null else self.column.__dataframe__(nan_as_null)
 
     def num_columns(self):
         return len(self.fields)
@@ -1068,96 +1108,102 @@ def _missing(column, first, count):
     return [number == (-(2**63) if kind == "nat" else value) for number in numbers]
 
 
-def _rows(column, first, count):
-    """The values of some elements, counted from the first of the column; None for those that are missing."""
+def _reader(column, first, count, structs=dict):
+    """What gives the i-th of some elements from the `first` on; what lies under a missing one is not looked at."""
     if first < 0 or count < 0 or first + count > column.length:
         raise Refused(f"elements {first} to {first + count} are referred to, which {column!r} does not have")
-    gone = _missing(column, first, count)
-    if column.dictionary is None:
-        read = _reader(column, column.offset + first, count)
-        return [None if lost else read(i) for i, lost in enumerate(gone)]
-    words = _rows(column.dictionary, 0, column.dictionary.length)
-    codes = _numbers(column.buffers["data"], column.offset + first, count, _FIXED[column.dtype])
-    if any(not 0 <= code < len(words) for code, lost in zip(codes, gone, strict=True) if not lost):
-        raise Refused(f"{column!r} has a code that its dictionary of {len(words)} values does not have")
-    return [None if lost else words[code] for code, lost in zip(codes, gone, strict=True)]
-
-
-def _reader(column, at, count):
-    """What reads the i-th of some elements that begin at `at`; not of a missing one, where anything may lie."""
-    (layout, width, _, _), dtype, held = _layout(column.dtype), column.dtype, column.buffers
-    if layout == "null":
-        return None
-    if layout == "bits":
+    gone, at, dtype, held = _missing(column, first, count), column.offset + first, column.dtype, column.buffers
+    layout, width, _, _ = _layout(dtype)
+    read = None
+    if column.dictionary is not None:
+        codes, words = _numbers(held["data"], at, count, _FIXED[dtype]), column.dictionary
+        if any(not 0 <= code < words.length for code, lost in zip(codes, gone, strict=True) if not lost):
+            raise Refused(f"{column!r} has a code that its dictionary of {words.length} values does not have")
+        word = _reader(words, 0, words.length)
+        read = lambda i: word(codes[i])  # noqa: E731
+    elif layout == "bits":
         bits = _bits(held["data"], at, count)
-        return lambda i: bits[i] == 1
-    if layout == "fixed" and dtype[1:2] == ":":
+        read = lambda i: bits[i] == 1  # noqa: E731
+    elif layout == "fixed" and dtype[1:2] == ":":
         data, convert = _bytes(held["data"], at * width, count * width), bytes
         if dtype[0] == "d":
             from decimal import Decimal
 
             scale = -int(dtype.split(",")[1])
             convert = lambda number: Decimal(f"{int.from_bytes(number, sys.byteorder, signed=True)}e{scale}")  # noqa: E731
-        return lambda i: convert(data[i * width : (i + 1) * width])
-    if layout == "fixed":
+        read = lambda i: convert(data[i * width : (i + 1) * width])  # noqa: E731
+    elif layout == "fixed":
         numbers, convert = _numbers(held["data"], at, count, _FIXED.get(dtype, "q")), _time(dtype)
-        return numbers.__getitem__ if convert is None else lambda i: convert(numbers[i])
-    if layout == "struct":
-        names = [child.name for child in column.children]
-        fields = [_rows(child, at, count) for child in column.children]
-        if len(set(names)) < len(names):
+        read = numbers.__getitem__ if convert is None else lambda i: convert(numbers[i])
+    elif layout == "struct":
+        names, fields = [child.name for child in column.children], [_reader(c, at, count) for c in column.children]
+        if structs is dict and len(set(names)) < len(names):
             raise Refused(f"a dict has no two fields of one name: {names}")
-        return lambda i: {name: field[i] for name, field in zip(names, fields, strict=True)}
-    if layout == "views":
-        views = _bytes(held["views"], at * 16, count * 16)
-        return lambda i: _viewed(views[i * 16 : i * 16 + 16], held["variadic"], dtype)
+        values = lambda i: [field(i) for field in fields]  # noqa: E731
+        read = (lambda i: dict(zip(names, values(i), strict=True))) if structs is dict else lambda i: structs(values(i))
+    elif layout == "views":
+        views, decode = _bytes(held["views"], at * 16, count * 16), _decoder(dtype)
+        read = lambda i: decode(_viewed(views[i * 16 : i * 16 + 16], held["variadic"]))  # noqa: E731
+    elif layout == "bytes":
+        starts, sizes = _spans(column, layout, at, count)
+        data, decode = held["data"], _decoder(dtype)
+        read = lambda i: decode(_bytes(data, starts[i], sizes[i]))  # noqa: E731
+    elif layout != "null":
+        starts, sizes = _spans(column, layout, at, count)
+        spans = [(start, size) for start, size, lost in zip(starts, sizes, gone, strict=True) if size and not lost]
+        if any(size < 0 for _, size in spans):
+            raise Refused(f"{column!r} contradicts itself: a list of negative length")
+        low = min([start for start, _ in spans], default=0)
+        many = max([start + size for start, size in spans], default=low) - low
+        item = _reader(column.children[0], low, many, tuple if dtype == "+m" else dict)
+        read = lambda i: [item(k - low) for k in range(starts[i], starts[i] + sizes[i])]  # noqa: E731
+    return lambda i: None if gone[i] else read(i)
+
+
+def _spans(column, layout, at, count):
+    """Where texts or lists begin, and how long they are; of missing ones that may be anything."""
+    (_, width, _, _), held = _layout(column.dtype), column.buffers
     if layout == "fixed list":
-        return lambda i: _rows(column.children[0], (at + i) * width, width)
+        return [i * width for i in range(at, at + count)], [width] * count
     code = "iq"[width == 8]
-    starts = _numbers(held["offsets"], at, count + (layout != "list view"), code) if count else ()
-    sizes = _numbers(held["sizes"], at, count, code) if layout == "list view" else None
-    many = (lambda i: sizes[i]) if sizes else (lambda i: starts[i + 1] - starts[i])
-    if layout == "bytes":
-        data = held["data"]
-        return lambda i: _decoded(_bytes(data, starts[i], many(i)), dtype)
-    if dtype == "+m":
-        return lambda i: [tuple(pair.values()) for pair in _rows(column.children[0], starts[i], many(i))]
-    return lambda i: _rows(column.children[0], starts[i], many(i))
+    if layout == "list view":
+        return _numbers(held["offsets"], at, count, code), _numbers(held["sizes"], at, count, code)
+    starts = _numbers(held["offsets"], at, count + 1, code)
+    return starts[:-1], [stop - start for start, stop in pairwise(starts)]
 
 
-def _decoded(data, dtype):
-    return data.decode() if dtype[-1] in "uU" else data
+def _decoder(dtype):
+    return bytes.decode if dtype[-1] in "uU" else bytes
 
 
-def _viewed(view, variadic, dtype):
+def _viewed(view, variadic):
     size, _, which, start = struct.unpack("=iiii", view)
-    if size > 12 and not 0 <= which < len(variadic):
-        raise Refused(f"a view points into data buffer {which}, and there are {len(variadic)}")
-    if size < 0:
-        raise Refused(f"a view has {size} bytes")
-    return _decoded(view[4 : 4 + size] if size <= 12 else _bytes(variadic[which], start, size), dtype)
+    if size < 0 or (size > 12 and not 0 <= which < len(variadic)):
+        raise Refused(f"a view of {size} bytes points into data buffer {which}, and there are {len(variadic)}")
+    return view[4 : 4 + size] if size <= 12 else _bytes(variadic[which], start, size)
 
 
 def _time(dtype):
     """What makes one of datetime's objects of a stored number; None where the number is the value."""
     if dtype[0] != "t" or dtype[1] == "i":
         return None
-    from datetime import UTC, date, datetime, timedelta, timezone
+    from datetime import UTC, date, datetime, timedelta
 
     scale, zone = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None
     if dtype[1] == "s" and dtype[4:]:
-        from zoneinfo import ZoneInfo
-
-        sign, hours, minutes = dtype[4], dtype[5:7], dtype[8:10]
-        if sign in "+-":
-            zone = timezone((1 if sign == "+" else -1) * timedelta(hours=int(hours), minutes=int(minutes or 0)))
+        if dtype[4] in "+-Z":
+            zone = datetime.strptime(dtype[4:], "%z").tzinfo
         else:
-            zone = UTC if dtype[4:] in ("Z", "UTC", "utc") else ZoneInfo(dtype[4:])
+            from zoneinfo import ZoneInfo
+
+            zone = UTC if dtype[4:] in ("UTC", "utc") else ZoneInfo(dtype[4:])
 
     def convert(number):
-        if dtype[2] == "n" and number % 1000:
-            raise Refused(f"a time of {dtype!r} has nanoseconds, and those of datetime have none")
-        past = timedelta(microseconds=number // 1000 if dtype[2] == "n" else number * scale)
+        micros, rest = divmod(number, 1000) if dtype[2] == "n" else (number * scale, 0)
+        days, of_day = divmod(micros, 86400 * 10**6)
+        if rest or (dtype[1] == "t" and days) or (dtype[1] == "d" and of_day):
+            raise Refused(f"{number} of {dtype!r} has no datetime object: nanoseconds, part of a day, or more than one")
+        past = timedelta(microseconds=micros)
         if dtype[1] in "Dd":
             return past if dtype[1] == "D" else date(1970, 1, 1) + past
         moment = datetime(1970, 1, 1, tzinfo=UTC) + past
@@ -1178,21 +1224,21 @@ def column_to_ndarray(column):
     body = dict(zip(_ARROW_OF.values(), _ARROW_OF, strict=True)).get(dtype)
     if dtype[:2] in ("ts", "tD"):
         if dtype[4:]:
-            raise Refused(
-                f"NumPy has no time zones, and this column is in {dtype[4:]}: lend.to(x, 'numpy', zone='drop')"
-            )
+            raise Refused(f"NumPy has no time zones, and this is in {dtype[4:]}: lend.to(x, 'numpy', zone='drop')")
         body = f"{'M' if dtype[1] == 's' else 'm'}8[{dtype[2]}{'s' * (dtype[2] != 's')}]"
     if column.dictionary is not None:
         codes = column_to_ndarray(Column(dtype, count, column.offset, ("none", None), column.buffers))
         words = column_to_ndarray(column.dictionary)
-        values = words[np.where(gone, 0, codes)] if len(words) else np.zeros(count, object)
+        if ((codes[~gone] < 0) | (codes[~gone] >= len(words))).any():
+            raise Refused(f"{column!r} has a code that its dictionary of {len(words)} values does not have")
+        values = words[np.where(gone, 0, codes)] if len(words) else np.zeros(count, words.dtype)
     elif body is not None:
         data, order = column.buffers["data"], "|" if body in ("b1", "i1", "u1") else _ORDER
+        _on_host(data)
         ptr = data.ptr + column.offset * _layout(dtype)[1]
         values = np.asarray(Array(ptr, (count,), None, order + body, data.device, data.readonly, data.owner))
     elif dtype == "b":
         values = np.array(_bits(column.buffers["data"], column.offset, count), bool)
     else:
-        values = np.empty(count, object)
-        values[:] = column.tolist()
+        values = np.fromiter(column.tolist(), object, count)
     return np.ma.MaskedArray(values, gone) if gone.any() else values
