@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+import warnings
 
 import pytest
 
@@ -127,7 +128,7 @@ def test_the_device_is_what_the_object_says():
 
 
 @pytest.mark.parametrize(
-    "device", [None, (), (1,), (1, 0, 0), "ab", (0, 0), (-1, 0), (256, 0), (1, None), (2**70, 0)], ids=repr
+    "device", [None, (), (1,), (1, 0, 0), "ab", (0, 0), (-1, 0), (256, 0), (1, "0"), (2**70, 0)], ids=repr
 )
 def test_a_device_that_is_none_is_refused(device):
     with pytest.raises(MalformedDescriptor, match="__dlpack_device__"):
@@ -182,3 +183,21 @@ def test_a_pointer_of_an_object_that_says_cpu_is_taken(attribute, value):
 
     setattr(Memory, attribute, value)
     assert lend.view(Memory()).tobytes() == b"abcd"
+
+
+@pytest.mark.parametrize(("told", "device"), [((1, None), "cpu"), ((2, None), "cuda:?"), ((3, None), "cuda_host:?")])
+def test_a_device_without_a_number_is_that_of_the_dataframe_protocol(told, device):
+    class Buffer(Span):
+        def __dlpack_device__(self):
+            return told
+
+    assert str(lend.buffer(Buffer(DATA)).device) == device
+
+
+def test_a_buffer_of_pandas_is_such_an_object():
+    pandas = pytest.importorskip("pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas 3 announces the end of its dataframe protocol
+        frame = pandas.DataFrame({"a": [1, 2, 3]}).__dataframe__()
+    data, _ = frame.get_column_by_name("a").get_buffers()["data"]
+    assert lend.buffer(data).view("int64").tolist() == [1, 2, 3]

@@ -100,6 +100,9 @@ cdef tuple ask_device(object obj):
     cdef Py_ssize_t kind = 0
     cdef Py_ssize_t number = 0
     cdef object pair = obj.__dlpack_device__()
+    # a Buffer of the dataframe protocol has None where a device has no number, or does not tell it
+    if isinstance(pair, tuple) and len(pair) == 2 and pair[1] is None:
+        pair = (pair[0], 0 if pair[0] == DEVICE_CPU else -1)
     if (not isinstance(pair, tuple) or len(pair) != 2 or not read_size(pair[0], &kind)
             or not 0 < kind < 256 or not read_size(pair[1], &number) or not -1 <= number <= 0x7FFFFFFF):
         refuse("bad_answer", obj, ("__dlpack_device__()", "a pair (device type, device id)", pair))
