@@ -23,6 +23,8 @@ CASES = {
         450,
     ),
     "Buffer of an ndarray": ("from lend import buffer", "buffer(a)", None),
+    "minimal.Array of an ndarray": ("from lend.minimal import array", "array(a)", None),
+    "minimal.Buffer of an ndarray": ("from lend.minimal import buffer", "buffer(a)", None),
     "slice of a View": ("from lend import view\nv = view(a)", "v[1:]", None),
     "memoryview": ("", "memoryview(a)", None),
     "ndarray view": ("", "a[:]", None),
