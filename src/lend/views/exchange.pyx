@@ -102,6 +102,7 @@ cdef int fill_like(Record* record, DLTensor* prototype) except -1:
         raise BufferError(f"dtype code {prototype.dtype.code}, bits {prototype.dtype.bits} is not understood")
     record.itemsize = <unsigned int> code_itemsize(record.dtype)
     record.device_type = DEVICE_CPU
+    record.device_id = 0
     record.flags = EXCLUSIVE
     if not set_ndim(record, prototype.ndim):
         raise MemoryError
