@@ -1542,8 +1542,8 @@ static inline int lend_take_guard(lend_take_job *job) {
 }
 
 #if defined(Py_GIL_DISABLED) && !defined(Py_LIMITED_API)
-#define LEND_TAKE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
-#define LEND_TAKE_UNLOCK() Py_END_CRITICAL_SECTION()
+#define LEND_TAKE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object);
+#define LEND_TAKE_UNLOCK() Py_END_CRITICAL_SECTION();
 #else
 #define LEND_TAKE_LOCK(object) {
 #define LEND_TAKE_UNLOCK() }
