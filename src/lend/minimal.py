@@ -168,7 +168,7 @@ class _Lent:
     """What Buffer and Array have in common: where they lie, who keeps them, and how they are lent on."""
 
     __slots__ = ("__weakref__", "device", "nbytes", "owner", "ptr", "readonly")
-    c_contiguous, stream = True, None
+    c_contiguous = True
 
     def __repr__(self):
         shape, marked = ", ".join(map(str, self.shape)), ", read-only" * self.readonly
@@ -239,29 +239,41 @@ def _on_host(lent):
         raise Refused(f"the memory of {lent!r} was given back")
 
 
+def _kept(owner):
+    if owner is None:
+        raise TypeError("owner is what keeps the memory alive, and None keeps nothing")
+    return owner
+
+
+def _slice(part, what, values):
+    if not isinstance(part, slice):
+        raise TypeError(f"{what} is cut by slices; its values are read by {values}")
+    return part
+
+
 class Buffer(_Lent):
     """Bytes that lie somewhere: `ptr`, `nbytes` (also `bufsize`), `device` as DLPack numbers it, `readonly`, `owner`.
 
     It has no strides and no dtype, so that `ptr` and `nbytes` tell the truth about all of it.
     """
 
-    __slots__ = ()
+    __slots__ = ("stream",)
     dtype, strides = "|u1", (1,)
 
-    def __init__(self, ptr, nbytes, device, readonly, owner):
-        if owner is None:
-            raise TypeError("owner is what keeps the memory alive, and None keeps nothing")
-        self.ptr, self.nbytes, self.device, self.readonly, self.owner = ptr, nbytes, device, readonly, owner
+    def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
+        self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
+        self.owner = _kept(owner)
 
     @property
     def shape(self):
         return (self.nbytes,)
 
     def __getitem__(self, part):
-        start, stop, step = part.indices(self.nbytes)
+        start, stop, step = _slice(part, "a Buffer", "memoryview()").indices(self.nbytes)
         if step != 1:
             raise ValueError("a Buffer has no gaps: it is cut in steps of 1")
-        return Buffer(self.ptr + start, max(0, stop - start), self.device, self.readonly, self.owner)
+        place = self.ptr + start, max(0, stop - start)
+        return Buffer(*place, self.device, self.readonly, self.owner, self.stream)
 
 
 class Array(_Lent):
@@ -300,7 +312,7 @@ class Array(_Lent):
             raise Refused(f"the address {ptr} has no room for shape {shape!r:.90} with strides {strides!r:.90}")
         self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps[::-1]), dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
-        self.readonly, self.owner, self._ends = bool(readonly), owner, (low, high)
+        self.readonly, self.owner, self._ends = bool(readonly), _kept(owner), (low, high)
 
     @property
     def buffer(self):
@@ -309,7 +321,7 @@ class Array(_Lent):
             # bytes between the elements were not lent to be written
             readonly = readonly or (step > filled and self.nbytes > 0)
             filled += (extent - 1) * step
-        return Buffer(self.ptr + low, high - low, self.device, readonly, self.owner)
+        return Buffer(self.ptr + low, high - low, self.device, readonly, self.owner, self.stream)
 
     def _place(self):
         """What must be equal for two arrays to be the same: of extents up to 1 the stride means nothing."""
@@ -384,10 +396,10 @@ class Column:
             if len(found) != 1 or self.dtype != "+s" or self.nulls[0] != "none":
                 raise KeyError(f"{part!r} names no column of {self!r}, or several, or one whose rows may be missing")
             return found[0][self.offset : self.offset + self.length]
-        start, stop, step = part.indices(self.length)
+        start, stop, step = _slice(part, "a Column", "tolist(), or column_to_ndarray(x)").indices(self.length)
         if step != 1:
             raise ValueError("a Column is cut in steps of 1")
-        shared = (self.nulls, self.buffers, self.children, self.dictionary)
+        shared = (self.nulls, dict(self.buffers), self.children, self.dictionary)
         return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, self.about)
 
     @property
@@ -431,6 +443,12 @@ def array(obj):
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
         doors = (_by_dlpack, _by_cuda_interface, _by_host)
+    for doubt in ("is_conj", "is_neg"):  # of torch: the value is not what lies there, whichever protocol shows it
+        if getattr(obj, doubt, bool)():
+            raise Refused(f"the memory of this {_full_name(obj)} is not its value: {doubt}() is true")
+    dispatch = getattr(type(obj), "__torch_dispatch__", None)
+    if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
+        raise Refused(f"{_full_name(obj)} answers for itself, and may show memory of anything")
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
@@ -519,12 +537,6 @@ def _by_dlpack(obj):
     if type(obj).__name__ != "PyCapsule":
         if not hasattr(type(obj), "__dlpack__"):
             return None
-        for doubt in ("is_conj", "is_neg"):  # of torch: the value is not what lies there
-            if getattr(obj, doubt, bool)():
-                raise Refused(f"its memory is not its value: {doubt}() is true")
-        dispatch = getattr(type(obj), "__torch_dispatch__", None)
-        if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
-            raise Refused("a tensor that answers for itself may show memory of anything")
         device, kept = _announced(obj, None), obj
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
@@ -581,6 +593,8 @@ def _tensor_in(capsule):
 def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=False):
     if not hasattr(obj, attribute):
         return None
+    if device[0] == 1 and _announced(obj, device)[0] not in _HOST:
+        raise Refused(f"an interface of the host beside memory on device {_announced(obj, device)}")
     told = getattr(obj, attribute)
     shape, dtype, steps, data = told["shape"], told["typestr"], told.get("strides"), told.get("data")
     if not isinstance(shape, tuple | list) or not isinstance(steps, tuple | list | None):
@@ -616,6 +630,8 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
 
 
 def _by_cuda_interface(obj):
+    if not hasattr(obj, "__cuda_array_interface__"):
+        return None
     kind, number = _announced(obj, (2, -1))  # the number is the driver's to tell
     # work may be pending on a stream: pinned and managed memory is not the host's to read at once
     told = {2: 2, 3: 2, 10: 10, 11: 10, 13: 2}.get(kind)
@@ -634,6 +650,11 @@ def _by_pointer(obj):
     size = next((size for size in sizes if size is not None), None)
     if type(ptr) is not int or type(size) is not int:
         return None
+    if not hasattr(obj, "__dlpack_device__"):  # a pointer into another device ends the process that reads it
+        for name in ("device", "device_type", "device_id", "device_ordinal"):
+            said = getattr(obj, name, None)
+            if said is not None and not str(said).lower().startswith("cpu") and (name, said) != ("device_type", 1):
+                raise Refused(f"its {name} is {said!r:.60}, and no __dlpack_device__ says whether that is the host")
     return Array(ptr, (size,), None, "|u1", _announced(obj, (1, 0)), True, Owner(obj))
 
 
@@ -682,16 +703,18 @@ def _layout(dtype):
         bits = int(numbers[2]) if len(numbers) == 3 else 128
         if start == "d" and len(numbers) in (2, 3) and bits in (32, 64, 128, 256):
             return _fixed(bits // 8)
-    raise Refused(f"the Arrow format {dtype!r:.60} is not read here: lend.column(x) reads more")
+    raise Refused(f"the Arrow format {dtype!r:.60} is not read here")
 
 
 def _moved(layout, source, at=0):
     """Move a struct into memory of our own: what owns that and owes its release, and the memory."""
-    (release,) = struct.unpack_from("P", source, at + _RELEASE[layout])
-    if not release:
-        raise Refused("it was consumed before: its release callback is NULL")
-    owner, own = Owner(None), (ctypes.c_char * layout.size).from_buffer_copy(source, at)
-    struct.pack_into("P", source, at + _RELEASE[layout], 0)
+    owner = Owner(None)
+    with _TAKING:  # two threads may have one capsule
+        (release,) = struct.unpack_from("P", source, at + _RELEASE[layout])
+        if not release:
+            raise Refused("it was consumed before: its release callback is NULL")
+        own = (ctypes.c_char * layout.size).from_buffer_copy(source, at)
+        struct.pack_into("P", source, at + _RELEASE[layout], 0)
     owner.owes(_callback(release), own)
     return owner, own
 
@@ -850,7 +873,7 @@ def column(obj, *, allow_copy=False):
     found = chunks(obj, allow_copy=allow_copy)
     if len(found) != 1:
         many = f"{_full_name(obj)} has {len(found)} chunks"
-        raise Refused(f"{many}: chunks(x) lists them, lend.column(x) takes them as one")
+        raise Refused(f"{many}: chunks(x) lists them")
     return found[0]
 
 
@@ -867,11 +890,13 @@ def _by_array(obj):
     timed = body in ("M8", "m8")
     dtype = {"M8": f"ts{unit[:1]}:", "m8": f"tD{unit[:1]}"}.get(body) or _ARROW_OF.get(body)
     if len(values.shape) != 1 or not values.c_contiguous or not dtype or values.dtype[0] not in ("|", _ORDER):
-        raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: lend.column(x) takes more")
+        raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: a copy in C order is")
     if timed and unit not in ("s]", "ms]", "us]", "ns]"):
         raise Refused(f"Arrow counts times in s, ms, us and ns, and not as {values.dtype}")
     nulls, held = ("nat", None) if timed else ("none", None), {"data": values.buffer}
     if mask is not None and getattr(mask, "shape", None) != ():
+        if timed:
+            raise Refused("times may be missing by their value and by a mask, and a Column has one kind of nulls")
         said = array(mask)
         if said.shape != values.shape or said.itemsize != 1 or not said.c_contiguous:
             raise Refused(f"its mask {said!r} is not a byte for each of {values.shape[0]} elements")
@@ -1224,7 +1249,7 @@ def column_to_ndarray(column):
     body = dict(zip(_ARROW_OF.values(), _ARROW_OF, strict=True)).get(dtype)
     if dtype[:2] in ("ts", "tD"):
         if dtype[4:]:
-            raise Refused(f"NumPy has no time zones, and this is in {dtype[4:]}: lend.to(x, 'numpy', zone='drop')")
+            raise Refused(f"NumPy has no time zones, and this is in {dtype[4:]}: drop it with the library that made it")
         body = f"{'M' if dtype[1] == 's' else 'm'}8[{dtype[2]}{'s' * (dtype[2] != 's')}]"
     if column.dictionary is not None:
         codes = column_to_ndarray(Column(dtype, count, column.offset, ("none", None), column.buffers))

@@ -1,0 +1,123 @@
+"""What threads, memory of devices and values that are not what lies there must not do to the minimal implementation."""
+
+import struct
+import sys
+import threading
+
+import pytest
+
+from lend import minimal
+from support.arrow_structs import Made, Node
+from support.device_producers import CudaInterface
+
+
+@pytest.fixture
+def in_small_steps():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_the_structs_of_arrow_are_taken_by_one_of_many_threads(in_small_steps):
+    won, rounds = [], 200
+    for _ in range(rounds):
+        made = Made(Node("l", 2, buffers=[None, struct.pack("2q", 1, 2)]))
+        pair, start = made.capsules(), threading.Barrier(4)
+
+        def take(pair=pair, start=start):
+            start.wait()
+            try:
+                won.append(minimal.column(pair).tolist())
+            except minimal.Refused:
+                pass
+
+        threads = [threading.Thread(target=take) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        del pair, take, threads
+        assert made.released == {"": 1}
+    assert won == [[1, 2]] * rounds
+
+
+class Elsewhere:
+    """Says by one protocol where it lies, and by another that it lies on the host."""
+
+    __array_interface__ = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, **keywords):
+        raise BufferError("on a device")
+
+
+def test_memory_that_was_announced_elsewhere_is_not_the_hosts():
+    with pytest.raises(minimal.Refused, match=r"an interface of the host beside memory on device \(2, 0\)"):
+        minimal.array(Elsewhere())
+
+
+@pytest.mark.parametrize("said", [{"device_id": 0}, {"device": "cuda:0"}, {"device_type": 2}, {"device_ordinal": 1}])
+def test_a_pointer_of_an_object_with_a_device_is_not_the_hosts(said):
+    memory = type("Memory", (), {"ptr": 8192, "size": 64, **said})()
+    with pytest.raises(minimal.Refused, match="no __dlpack_device__ says whether that is the host"):
+        minimal.buffer(memory)
+
+
+@pytest.mark.parametrize("said", [{}, {"device": "cpu"}, {"device_type": 1}])
+def test_a_pointer_of_an_object_on_the_host_is_taken(said):
+    assert minimal.buffer(type("Memory", (), {"ptr": 8192, "size": 64, **said})()).ptr == 8192
+
+
+@pytest.mark.parametrize("stream", [7, None])
+def test_the_bytes_of_an_array_are_as_pending_as_the_array(stream):
+    lent = minimal.array(CudaInterface(stream=stream))
+    for of_bytes in (lent.buffer, lent.buffer[4:]):
+        assert of_bytes.__cuda_array_interface__["stream"] == stream
+
+
+@pytest.mark.parametrize("doubt", ["is_conj", "is_neg"])
+def test_a_value_that_is_not_what_lies_there_is_shown_by_no_protocol(doubt):
+    tensor = type("Tensor", (CudaInterface,), {doubt: lambda self: True})()
+    with pytest.raises(minimal.Refused, match=rf"is not its value: {doubt}\(\) is true"):
+        minimal.array(tensor)
+
+
+MAKERS = {
+    "Buffer": lambda: minimal.Buffer(4096, 3, (1, 0), True, None),
+    "Array": lambda: minimal.Array(4096, (3,), None, "|u1", (1, 0), True, None),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_nobody_keeps_nothing_alive(make):
+    with pytest.raises(TypeError, match="owner is what keeps the memory alive"):
+        make()
+
+
+def test_times_under_a_mask_have_two_kinds_of_nulls():
+    np = pytest.importorskip("numpy")
+    with pytest.raises(minimal.Refused, match="a Column has one kind of nulls"):
+        minimal.column(np.ma.array(np.array(["2020", "NaT"], "M8[s]"), mask=[1, 0]))
+
+
+@pytest.mark.parametrize("index", [0, -1, None])
+def test_what_is_cut_by_slices_says_what_reads_its_values(index):
+    with pytest.raises(TypeError, match=r"its values are read by memoryview\(\)"):
+        minimal.buffer(b"abc")[index]
+    with pytest.raises(TypeError, match=r"its values are read by tolist\(\), or column_to_ndarray\(x\)"):
+        minimal.column(b"abc")[index]
+
+
+def test_a_slice_of_a_column_has_a_dict_of_its_own():
+    whole = minimal.column(b"abc")
+    whole[1:].buffers.clear()
+    assert whole.tolist() == [97, 98, 99]
+
+
+def test_a_refusal_names_no_protocol_that_is_not_there():
+    with pytest.raises(minimal.Refused) as refused:
+        minimal.array([1])
+    assert "cuda" not in str(refused.value).lower()
