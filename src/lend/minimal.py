@@ -10,7 +10,7 @@ standard library; NumPy is imported by `column_to_ndarray` alone.
 
 What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it goes.
 Memory of a device is described and never touched. What is not understood, or what pure Python cannot do, is refused
-with the reason (`Refused`); lend does it: https://pypi.org/project/lend
+with the reason (`Refused`); the package lend, of which this is a part, does more of it.
 
 Specifications: buffer protocol, docs.python.org/3/c-api/buffer.html; DLPack, dmlc.github.io/dlpack; array interfaces,
 numpy.org/doc/stable/reference/arrays.interface.html; Arrow, arrow.apache.org/docs/format/CDataInterface.html; dataframe

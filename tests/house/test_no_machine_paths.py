@@ -11,7 +11,7 @@ FOLDERS = "work|root|home|opt|Users|mnt|srv"
 PATTERNS = {
     "an absolute path of one machine": re.compile(rf"(?<![\w.>)}}*-])/(?:{FOLDERS})/\w"),
     "a package index": re.compile(
-        r"--(?:extra-)?index-url|--find-links|https?://(?:test\.|files\.)?py(?:pi\.org/simple|thonhosted)"
+        r"--(?:extra-)?index-url|--find-links|https?://(?:test\.|files\.)?py(?:pi\.org|thonhosted)"
     ),
 }
 
