@@ -133,11 +133,24 @@ def generic_doors(obj: "Any") -> "list[Door]":
         else:
             # what such a type shows of host memory may be memory that the host cannot read
             opened = [door for door in opened if door.protocol.name not in _HOST_DOORS]
+    elif shows(cls, "__dlpack_device__") and any(door.protocol.name in _ADDRESSES for door in opened):
+        # an address is shown without asking where it is: each object of the type says that, and first
+        for door in opened:
+            door.remembered = door.remembered and door.protocol.name not in _ADDRESSES
+        if not _announces_host(obj):
+            shut = [door for door in opened if door.protocol.name in _ADDRESSES]
+            opened = [door for door in opened if door not in shut]
+            if not opened:
+                from lend.protocols import device_refusals
+
+                # nonsense is refused by who asks
+                raise device_refusals.elsewhere(obj, shut[0].protocol, announced_device(obj) or 0)
     return opened
 
 
 _BY_SLOT = ("buffer protocol", "DLPack capsule")
 _HOST_DOORS = ("buffer protocol", "array struct", "array interface", "ptr and size", "array method")
+_ADDRESSES = ("array struct", "array interface")
 _OF_DEVICES = ("__cuda_array_interface__", "__sycl_usm_array_interface__")
 
 

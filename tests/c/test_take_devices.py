@@ -4,7 +4,7 @@ import pytest
 
 import lend
 from support.counting import IS_COPIED, CountingBuffer, CountingDLPack, CountingExchange
-from support.producers import Only
+from support.producers import ArrayInterface, Only
 
 ADDRESS = 0x7F0000001000
 CUDA, SYCL = "__cuda_array_interface__", "__sycl_usm_array_interface__"
@@ -424,3 +424,15 @@ ORDERS = {
 @pytest.mark.parametrize(("make", "unknown"), ORDERS.values(), ids=ORDERS)
 def test_an_order_that_nobody_told_is_not_taken_for_none(taker, make, unknown):
     assert bool(taker(make()).flags & SYNC_UNKNOWN) is unknown
+
+
+@pytest.mark.parametrize("announced", [(2, 0), (10, 1), (14, 0), "nonsense"], ids=repr)
+def test_an_address_of_what_was_announced_elsewhere_is_not_taken_for_the_hosts(taker, announced):
+    facts = {"__dlpack_device__": lambda self: announced}
+    with pytest.raises(BufferError):
+        taker(type("Elsewhere", (ArrayInterface,), facts)(bytes(8), (8,), "|u1"))
+
+
+def test_an_address_of_what_was_announced_on_the_host_is_taken(taker):
+    facts = {"__dlpack_device__": lambda self: (1, 0)}
+    assert taker(type("Here", (ArrayInterface,), facts)(b"12345678", (8,), "|u1")).tobytes() == b"12345678"

@@ -9,6 +9,7 @@ import pytest
 
 import lend
 from lend.errors import MalformedDescriptor
+from support.counting import CountingBuffer
 
 SIZE = 64
 
@@ -149,3 +150,13 @@ def test_an_owner_that_raises_when_it_is_asked_is_not_asked(error):
     owner = Moody()
     block = (ctypes.c_char * SIZE)()
     assert lend.View.from_pointer(ctypes.addressof(block), (SIZE,), "uint8", owner=owner).shape == (SIZE,)
+
+
+@pytest.mark.parametrize(("inside", "open_exports"), [(True, 1), (False, 0)])
+def test_an_export_is_held_of_the_memory_that_was_told_and_of_no_other(inside, open_exports):
+    owner, block = CountingBuffer(bytes(SIZE)), (ctypes.c_char * SIZE)()
+    address = owner.address if inside else ctypes.addressof(block)
+    told = lend.View.from_pointer(address, (SIZE,), "uint8", owner=owner)
+    assert owner.live == open_exports
+    del told
+    assert owner.live == 0

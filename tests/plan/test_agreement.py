@@ -170,3 +170,12 @@ def test_a_class_of_the_library_that_refuses_is_refused_in_our_words():
 
     with pytest.raises(lend.errors.NotLendable, match=r"decimal\.Decimal is made of other things than a View"):
         lend.to(b"12", Decimal)
+
+
+def test_a_class_that_only_bears_the_name_of_one_of_pythons_is_not_tried_beforehand():
+    made = []
+    cls = type("array", (), {"__module__": "array", "__init__": lambda self, view: made.append(view)})
+    lend.explain(b"12", cls)
+    assert made == []
+    lend.to(b"12", cls)
+    assert len(made) == 1

@@ -9,7 +9,7 @@ import lend
 from lend.errors import LendError
 from support.counting import CountingBuffer, CountingDLPack
 from support.device_producers import ADDRESS, CUDA, SYCL, CudaInterface, RmmLike, SyclInterface
-from support.producers import ArrayInterface, Only
+from support.producers import ArrayInterface, ArrayStruct, Only
 
 INTERFACES = {CUDA: CudaInterface, SYCL: SyclInterface}
 EACH = pytest.mark.parametrize("name", INTERFACES)
@@ -161,3 +161,41 @@ def test_nothing_is_held_after_a_plan(name):
     del lender
     gc.collect()
     assert gone() is None
+
+
+ADDRESSES = {
+    "array interface": (ArrayInterface, {"typestr": "|u1"}),
+    "array struct": (ArrayStruct, {"kind": "u", "itemsize": 1}),
+}
+
+
+def showing(name, facts):
+    """A class of objects that show an address, and more; how many bytes each shows."""
+    kind, more = ADDRESSES[name]
+    cls = type("Showing", (kind,), facts)
+    return lambda data: cls(data, (len(data),), **more)
+
+
+@pytest.mark.parametrize("announced", [(2, 0), (10, 1), (14, 0), (3, 0), "nonsense"], ids=repr)
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_an_address_of_what_was_announced_elsewhere_is_not_taken_for_the_hosts(announced, name):
+    """Its own DLPack refuses; what else it shows may be an address that ends the process that reads it."""
+
+    def refuse(self, **keywords):
+        raise BufferError("not now")
+
+    facts = {"__dlpack_device__": lambda self: announced, "__dlpack__": refuse}
+    for take in (lend.view, lend.buffer):
+        with pytest.raises(LendError):
+            take(showing(name, facts)(bytes(8)))
+
+
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_each_object_of_a_type_is_asked_where_its_address_is(name):
+    make = showing(name, {"place": (1, 0), "__dlpack_device__": lambda self: self.place})
+    for _ in range(2):  # the second time the type is known
+        assert lend.view(make(b"12345678")).tobytes() == b"12345678"
+    away = make(bytes(8))
+    away.place = (2, 0)
+    with pytest.raises(LendError):
+        lend.view(away)

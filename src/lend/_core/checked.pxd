@@ -12,6 +12,14 @@ cdef extern from "checked.h" nogil:
     void set_buffer_obj "lend_set_buffer_obj"(Py_buffer* buffer, PyObject* obj)
 
 
+cdef extern from *:
+    """
+    #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
+    """
+    # whether an exporter counts its exports, and so does not move its memory while one is open
+    bint has_release "lend_has_release"(object exporter)
+
+
 cdef extern from "Python.h":
     PyObject* PyErr_Occurred()
 

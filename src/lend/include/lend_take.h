@@ -2112,6 +2112,14 @@ static inline int lend_take_by(lend_take_job *job, int door) {
     default:
         /* also when the device interface was refused: what this one shows may be an address of the device's */
         may = lend_take_may_open(job);
+        if (may > 0) {
+            const int told = lend_take_ask_device(job);
+            if (told < 0) return told;
+            if (job->announced > 1)
+                return lend_take_fault(job, "__array_interface__",
+                    "it announces device type %d, which contradicts its __array_interface__", (int)job->announced);
+            may = job->announced >= 0;
+        }
         return may < 0 ? may : may == 0 ? LEND_TAKE_ABSENT : lend_take_by_interface(job, &numpy);
     }
 }

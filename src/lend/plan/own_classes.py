@@ -31,7 +31,7 @@ def rules(call: "Any", whole: bool) -> "Rules | None":
     copies = call in _OF_BYTES
     if copies:
         refuse, give = no_bytes, give if whole or call is bytes else _bytes_giver(call)
-    elif call in _TRIED or name == "array.array":
+    elif call in _TRIED or call is getattr(sys.modules.get("array"), "array", None):
         refuse = _refuse(call, whole)
         if call in _OF_PARTS and not whole:
             give = giver(call, [], values=True)
@@ -45,7 +45,7 @@ def rules(call: "Any", whole: bool) -> "Rules | None":
     )  # fmt: skip
 
 
-def _refuse(cls: type, whole: bool) -> "Callable[[Any, Rules], LendError | None]":
+def _refuse(cls: "Any", whole: bool) -> "Callable[[Any, Rules], LendError | None]":
     """What the class says to a View like that: it is asked for its first element, or made of it."""
 
     def refuse(facts: "Any", rules: Rules) -> "LendError | None":

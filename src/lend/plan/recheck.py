@@ -66,7 +66,7 @@ def pinned(owner: "Any", on_host: bool) -> "Any":
     if producer is None or not owner.nbytes:
         return None
     try:
-        held, place = _held(producer, on_host)
+        held, place, whole = _held(producer, on_host)
     except (MemoryError, RecursionError):
         raise
     except Exception:  # noqa: BLE001 - a closed file, a producer in a mood: it is not asked, and nothing is known of it
@@ -74,7 +74,7 @@ def pinned(owner: "Any", on_host: bool) -> "Any":
     if place is None:
         return held
     shared = _overlap(owner, place)
-    if 0 < shared < owner.nbytes:
+    if whole and 0 < shared < owner.nbytes:
         here, room = place
         raise MalformedDescriptor.build(
             f"{owner.nbytes - shared} of the {owner.nbytes} bytes from {owner.ptr:#x} on lie outside of the memory of "
@@ -82,7 +82,8 @@ def pinned(owner: "Any", on_host: bool) -> "Any":
             came=[f"told : {owner.nbytes} bytes at {owner.ptr:#x}", f"there: {room} bytes at {here:#x}"],
             remedy="an address, a shape and strides that stay within the memory of the owner",
         )
-    return held if shared else True
+    # an export that has nothing of it would keep memory for nobody
+    return held if shared else whole or None
 
 
 def is_elsewhere(owner: "Any") -> bool:
@@ -96,20 +97,19 @@ def is_elsewhere(owner: "Any") -> bool:
 _ROOTS = ("bytearray", "mmap.mmap", "array.array", "bytes")
 
 
-def _held(producer: "Any", on_host: bool) -> "tuple[Any, tuple[int, int] | None]":
-    """What keeps the memory of a producer where it is, and where its whole allocation lies, where they are known."""
+def _held(producer: "Any", on_host: bool) -> "tuple[Any, tuple[int, int] | None, bool]":
+    """What keeps the memory of a producer where it is, where that lies, and whether this is all of an allocation."""
     if issubclass(type(producer), Lent):
-        return producer.owner, None  # it may be released, and its lease stays
+        return producer.owner, None, False  # it may be released, and its lease stays
     if hasattr(adapter_of(producer), "extent"):
-        return None, _ask("extent", producer)
+        return None, _ask("extent", producer), True
     if not on_host or buffer_offered(producer) is None or has_device_interface(producer):
-        return None, None
+        return None, None, False
     export = memoryview(producer)
     root = producer.obj if type(producer) is memoryview else producer
-    if full_name(type(root)) not in _ROOTS:
-        return export, None
-    whole = front.buffer(root)
-    return export, (whole.ptr, whole.nbytes)
+    whole = full_name(type(root)) in _ROOTS
+    lent = front.buffer(root if whole else export)
+    return export, (lent.ptr, lent.nbytes), whole
 
 
 def _overlap(owner: "Any", place: "tuple[int, int]") -> int:

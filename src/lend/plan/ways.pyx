@@ -7,6 +7,7 @@ from cpython.exc cimport PyErr_Clear
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
+from lend._core.checked cimport has_release
 from lend._core.dlpack cimport DLPackExchangeAPI, DLTensor
 from lend._core.owners cimport BufferOwner, DLPackOwner, MemoryOwner, Owner, Protocol
 from lend._core.record cimport (
@@ -36,10 +37,8 @@ cdef extern from *:
         PyErr_Clear();
         return 0;
     }
-    #define lend_has_release(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
     """
     const bint HAVE_WAYS "LEND_WAYS"
-    bint has_release "lend_has_release"(object exporter)
     int base_of "lend_base_of"(PyObject* x, object name, PyObject** base)
     PyObject* Py_None
 

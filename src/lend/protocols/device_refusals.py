@@ -25,7 +25,7 @@ def elsewhere(obj: "Any", protocol: "Protocol", announced: int) -> LendError:
     from lend.device import Device
 
     return MalformedDescriptor.build(
-        f"the device of {name(obj)} contradicts itself: it has a {protocol.name}, and __dlpack_device__() says "
+        f"the device of {name(obj)} contradicts itself: it has the {protocol.name}, and __dlpack_device__() says "
         f"{Device(announced).name}",
         came=name(obj),
         tried=f"{protocol.dunder} -> device",

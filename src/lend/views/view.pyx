@@ -9,7 +9,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromObject
 from cpython.ref cimport PyObject
 
-from lend._core.checked cimport atomic_add, atomic_get
+from lend._core.checked cimport atomic_add, atomic_get, has_release
 from lend._core.dlpack cimport DLManagedTensorVersioned
 from lend._core.owners cimport (
     BufferOwner, DLPackOwner, Owner, delete_managed, move_lease, release_lease, settle_lease, settle_tensor,
@@ -28,12 +28,6 @@ from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
 from lend.views.making cimport (
     PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc,
 )
-
-cdef extern from *:
-    """
-    #define lend_locks(o) (Py_TYPE(o)->tp_as_buffer && Py_TYPE(o)->tp_as_buffer->bf_releasebuffer)
-    """
-    bint has_release "lend_locks"(object exporter)
 
 cdef SpanBuffer make_bytes = NULL
 
