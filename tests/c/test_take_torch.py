@@ -133,17 +133,9 @@ def by_overriding(says):
 def by_function(says):
     """A class that is asked before torch is, and says it there."""
 
-    class Asked(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):
-            name = getattr(function, "__name__", "")
-            if name in ("is_neg", "is_conj"):
-                return says
-            if name == "__get__" and function.__self__.__name__ in ("requires_grad", "dtype"):
-                return says if function.__self__.__name__ == "requires_grad" else torch.uint8
-            return super().__torch_function__(function, types, args, kwargs or {})
+    from support.liars import answering
 
-    return Asked
+    return answering(is_neg=says, is_conj=says, requires_grad=says, dtype=torch.uint8)
 
 
 SPOILED = {

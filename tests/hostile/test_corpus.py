@@ -1,12 +1,9 @@
 """Every descriptor of the corpus (support/corpus) is refused in words, or lent as it is; none ends the process."""
 
-import subprocess
-import sys
-
 import pytest
 
 from lend import errors
-from support.children import TESTS
+from support import children
 from support.corpus import Odd, Table, Wrong, cases, groups, judge
 from support.corpus.every import TABLES
 from support.corpus.tensors import TABLES as TENSORS
@@ -14,11 +11,7 @@ from support.corpus.tensors import TABLES as TENSORS
 
 @pytest.mark.parametrize("table", [table.name for table in TABLES])
 def test_what_is_wrong_is_refused_by_class_and_text_and_what_is_odd_is_lent_as_it_is(table):
-    command = [sys.executable, "-X", "faulthandler", "-m", "support.corpus", table]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=TESTS)
-    last = run.stdout.splitlines()[-1:]
-    assert run.returncode in (0, 1), f"{last} ended the process\n{run.stderr}"
-    assert (run.returncode, run.stderr) == (0, ""), run.stderr
+    children.run_table("support.corpus", table)
 
 
 def test_every_wrong_thing_is_told_by_some_words():

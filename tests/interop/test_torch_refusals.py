@@ -198,17 +198,19 @@ def test_dtype_18_a_tensor_inside_grad_is_refused():
     assert torch.func.grad(inside)(torch.ones(3)).tolist() == [1, 1, 1]
 
 
-class Lying(torch.Tensor):
-    """A subclass that answers whatever it is asked of its bits as a plain tensor would."""
+def lying():
+    """A class whose tensors say that they are plain ones, of bytes."""
+    from support.liars import answering
 
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        if name in ("is_neg", "is_conj") or function == torch.Tensor.requires_grad.__get__:
-            return False
-        if function == torch.Tensor.dtype.__get__:
-            return torch.uint8
-        return super().__torch_function__(function, types, args, kwargs or {})
+    return answering(is_neg=False, is_conj=False, requires_grad=False, dtype=torch.uint8)
+
+
+def doubting():
+    """A class whose plain tensors say that they are conjugated, and resolve it to something else."""
+    from support.liars import answering
+
+    wrong = dict.fromkeys(("shape", "dtype", "device", "layout", "requires_grad"), False)
+    return answering(is_neg=True, is_conj=True, resolve_conj=torch.full((3,), 9.0), **wrong)
 
 
 DISGUISED = {
@@ -221,41 +223,26 @@ DISGUISED = {
 
 @pytest.mark.parametrize("make", DISGUISED.values(), ids=DISGUISED)
 def test_a_subclass_is_not_believed_what_torch_knows_better(make):
-    tensor = make().as_subclass(Lying)
+    tensor = make().as_subclass(lying())
     with pytest.raises(LendError, match=r"bit is set|requires a gradient|no dtype for"):
         lend.view(tensor)
 
 
 def test_a_subclass_that_answers_for_itself_is_taken_where_torch_says_the_same():
-    tensor = torch.arange(3.0).as_subclass(Lying)
+    tensor = torch.arange(3.0).as_subclass(lying())
     assert lend.view(tensor).tolist() == [0.0, 1.0, 2.0]
     assert lend.view(tensor).ptr == tensor.data_ptr()
 
 
-class Doubting(torch.Tensor):
-    """A subclass that says of a plain tensor that it is conjugated, and resolves it to something else."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        if name in ("is_conj", "is_neg"):
-            return True
-        if name == "resolve_conj":
-            return torch.full((3,), 9.0)
-        if name == "__get__":
-            return False
-        return super().__torch_function__(function, types, args, kwargs or {})
-
-
 def test_what_a_subclass_says_falsely_of_its_bits_moves_nothing():
-    tensor = torch.arange(3.0).as_subclass(Doubting)
+    tensor = torch.arange(3.0).as_subclass(doubting())
     assert lend.explain(tensor, "memoryview").copies == ()
     made = lend.to(tensor, "memoryview", copy=False)
     assert made.tolist() == [0.0, 1.0, 2.0]
 
 
 def test_what_torch_has_to_write_out_of_a_subclass_torch_writes_out():
-    tensor = torch.tensor([1 + 2j]).conj().as_subclass(Doubting)
+    tensor = torch.tensor([1 + 2j]).conj().as_subclass(doubting())
     plan = lend.explain(tensor, "numpy")
     made = lend.to(tensor, "numpy")
     assert made.tolist() == [1 - 2j]

@@ -1,44 +1,24 @@
 """What threads, memory of devices and values that are not what lies there must not do to the minimal implementation."""
 
 import struct
-import sys
-import threading
 
 import pytest
 
 from lend import minimal
 from support.arrow_structs import Made, Node
 from support.device_producers import CudaInterface
+from support.racing import small_steps, takers
 
 
-@pytest.fixture
-def in_small_steps():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def test_the_structs_of_arrow_are_taken_by_one_of_many_threads(in_small_steps):
+def test_the_structs_of_arrow_are_taken_by_one_of_many_threads():
     won, rounds = [], 200
-    for _ in range(rounds):
-        made = Made(Node("l", 2, buffers=[None, struct.pack("2q", 1, 2)]))
-        pair, start = made.capsules(), threading.Barrier(4)
-
-        def take(pair=pair, start=start):
-            start.wait()
-            try:
-                won.append(minimal.column(pair).tolist())
-            except minimal.Refused:
-                pass
-
-        threads = [threading.Thread(target=take) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        del pair, take, threads
-        assert made.released == {"": 1}
+    with small_steps():
+        for _ in range(rounds):
+            made = Made(Node("l", 2, buffers=[None, struct.pack("2q", 1, 2)]))
+            pair = made.capsules()
+            won += takers(lambda pair=pair: minimal.column(pair).tolist(), minimal.Refused)
+            del pair
+            assert made.released == {"": 1}
     assert won == [[1, 2]] * rounds
 
 

@@ -1,13 +1,9 @@
 """What lies, contradicts itself or raises: refused in words, nothing taken, and no process ends of it."""
 
-import subprocess
-import sys
-
 import pytest
 
 from lend import minimal
 from support import children, malformed
-from support.children import TESTS
 from support.corpus.every import TABLES
 from support.corpus.minimal import NOT_ITS
 from support.counting import UNUSED, CountingBuffer, CountingDLPack
@@ -16,11 +12,7 @@ from support.producers import ABSENT, ArrayInterface, Gives, PropertyRaises, Spa
 
 @pytest.mark.parametrize("table", [table.name for table in TABLES if table.name not in NOT_ITS])
 def test_what_is_wrong_is_refused_and_what_is_odd_is_read_or_refused(table):
-    command = [sys.executable, "-X", "faulthandler", "-m", "support.corpus.minimal", table]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=TESTS)
-    last = run.stdout.splitlines()[-1:]
-    assert run.returncode in (0, 1), f"{last} ended the process\n{run.stderr}"
-    assert (run.returncode, run.stderr) == (0, ""), run.stderr
+    children.run_table("support.corpus.minimal", table)
 
 
 @pytest.mark.parametrize("protocol", ["legacy", "versioned"])

@@ -13,6 +13,7 @@ from support import counting
 from support.children import run_clean
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.producers import ArrayInterface, Span
+from support.racing import small_steps, takers
 from support.remains import FLOATS, floats, tensor
 
 BYTES = {
@@ -145,14 +146,6 @@ def test_what_is_refused_is_given_back_while_the_refusal_is_handled(kind, take):
         pytest.fail("was lent")
 
 
-@pytest.fixture
-def in_small_steps():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
 @pytest.mark.parametrize("versioned", [True, False])
 def test_a_capsule_is_taken_once(versioned):
     lender = tensor()
@@ -167,25 +160,14 @@ def test_a_capsule_is_taken_once(versioned):
     assert lender.audit() == []
 
 
-def test_a_capsule_is_taken_by_one_of_many_threads(in_small_steps):
+def test_a_capsule_is_taken_by_one_of_many_threads():
     lender, won = tensor(), []
-    for _ in range(100):
-        capsule, start = lender.capsule(True), threading.Barrier(4)
-
-        def take(capsule=capsule, start=start):
-            start.wait()
-            try:
-                won.append(minimal.array(capsule).ptr)
-            except minimal.Refused:
-                pass
-
-        threads = [threading.Thread(target=take) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with small_steps():
+        for _ in range(100):
+            capsule = lender.capsule(True)
+            won += takers(lambda capsule=capsule: minimal.array(capsule).ptr, minimal.Refused)
     assert len(won) == 100
-    del capsule, take, threads
+    del capsule
     assert lender.audit() == []
 
 

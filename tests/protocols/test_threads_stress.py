@@ -10,8 +10,6 @@ import gc
 import itertools
 import random
 import struct
-import sys
-import threading
 import time
 
 import pytest
@@ -20,6 +18,7 @@ import lend
 from lend.errors import LeaseLost
 from support import counting
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
+from support.racing import go, small_steps
 
 COUNT = 64
 FLOATS = struct.pack(f"{COUNT}f", *range(COUNT))
@@ -115,31 +114,8 @@ USES = [
 
 @pytest.fixture
 def switching():
-    """The interpreter switches threads all the time."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def go(workers):
-    """Run every worker on a thread of its own, all from the same moment; raise the first error of any."""
-    barrier, errors = threading.Barrier(len(workers)), []
-
-    def run(work):
-        barrier.wait()
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in workers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
+    with small_steps():
+        yield
 
 
 def rounds_of(seconds):

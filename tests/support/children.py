@@ -31,6 +31,15 @@ def run(snippet, *, args=(), options=("-X", "dev"), env=None, timeout=120):
     return Result(child.returncode, child.stdout, child.stderr)
 
 
+def run_table(module, table):
+    """Let `module` judge one table of hostile input in a process of its own, which may not end by itself."""
+    command = [sys.executable, "-X", "faulthandler", "-m", module, table]
+    child = subprocess.run(command, capture_output=True, text=True, cwd=TESTS)
+    last = child.stdout.splitlines()[-1:]
+    assert child.returncode in (0, 1), f"{last} ended the process\n{child.stderr}"
+    assert (child.returncode, child.stderr) == (0, ""), child.stderr
+
+
 def run_clean(snippet, **keywords):
     """Run `snippet` and give back what it printed; anything but exit status 0 and a silent stderr fails the test."""
     result = run(snippet, **keywords)
