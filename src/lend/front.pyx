@@ -224,8 +224,8 @@ def buffer(obj, *, copy=None, writable=None):
     if want & WANT_WRITABLE:
         check_word(obj, made)
     if copy and not made.record.flags & GATHERED:
-        from lend.views import derived
-        made = derived.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
+        from lend.views import values
+        made = values.copied(made, "C" if made.record.flags & C_CONTIGUOUS else "F", False, "copy=True")
     if writable is not None and not writable:
         made.record.flags |= READONLY
     if writable and (has_gaps(&made.record) or code_hides_objects(made.record.dtype)):
@@ -451,8 +451,8 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
     if copy and (reasons or not made.record.flags & GATHERED):
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS
                                    and not made.record.flags & C_CONTIGUOUS)
-        from lend.views import derived
-        made = derived.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64), dtype)
+        from lend.views import values
+        made = values.copied(made, "F" if fortran else "C", swap, "copy=True", max(align or 0, 64), dtype)
     elif reasons and not copy:
         raise requirements.copy_required(made, reasons)
     made.record.flags &= ~GATHERED

@@ -12,7 +12,7 @@ from lend._core.letting_go import lets_go
 from lend.dtypes import DType, records
 from lend.errors import MalformedDescriptor
 from lend.protocols import refusals
-from lend.views import derived, describe
+from lend.views import describe, values
 from lend.views.buffers import Buffer
 from lend.views.view import View
 
@@ -41,7 +41,7 @@ def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
         return _buffer, (_block(lent, protocol), lent.readonly)
     view = lent
     if not _fills_its_block(view):
-        view = derived.copied(view, "C", False, "pickle: the memory has gaps")
+        view = values.copied(view, "C", False, "pickle: the memory has gaps")
     block = view.buffer
     blank = records.blanks(view.dtype)
     layout = (view.shape, view.strides, view.ptr - block.ptr if view.size else 0)

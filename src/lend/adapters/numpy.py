@@ -285,7 +285,7 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
 
     from lend.plan.facts import Facts
     from lend.protocols import refusals
-    from lend.views import derived
+    from lend.views import values
 
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
@@ -298,7 +298,7 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
     refuse_by(rules, facts)
     if copy:
         order = "F" if facts.f_contiguous and not facts.c_contiguous else "C"
-        view = derived.copied(view, order, False, "__array__(copy=True)")
+        view = values.copied(view, order, False, "__array__(copy=True)")
     made = rules.giver(facts)(view)
     if dtype is None or made.dtype == np.dtype(dtype):
         return made

@@ -17,7 +17,7 @@ from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
 from lend.protocols.dlpack import CAPSULE, capsule_offered
-from lend.views import derived
+from lend.views import values
 from lend.views.buffers import Buffer
 from lend.views.producer import Producer
 from lend.views.view import View
@@ -229,7 +229,7 @@ class Draft:
         rules = self.rules
         if self.reasons:
             swap = not rules.swapped and not view.dtype.is_native
-            view = derived.copied(view, "F" if self._keeps_columns() else "C", swap, self._why())
+            view = values.copied(view, "F" if self._keeps_columns() else "C", swap, self._why())
         give = rules.giver(self.facts)
         handed: Any = work.unmarked(view) if self.signed else view
         if self.whole and (rules.unknown or rules is targets.OURSELVES):

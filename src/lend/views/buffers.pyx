@@ -10,7 +10,7 @@ from lend._core.record cimport (
 from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code
 from lend.protocols cimport array_interface, array_struct, buffer, dlpack
 from lend.views.checks cimport alive, pinned, readable
-from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
+from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, values
 from lend.views.view cimport SpanBuffer, View, set_bytes, view_of
 
 
@@ -158,7 +158,7 @@ cdef class Buffer(Lent):
         return self[:]
 
     def __deepcopy__(self, memo):
-        return derived().copied(view_of_bytes(self), "C", False, "copy.deepcopy").buffer
+        return values().copied(view_of_bytes(self), "C", False, "copy.deepcopy").buffer
 
     def release(self):
         """Give up this object's hold on the memory; what was made from it stays valid.

@@ -1,35 +1,30 @@
-"""What a View does beyond holding memory: index, transpose, reshape, read values, copy. Loaded when first asked for."""
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+"""What a View does beyond holding memory: index, transpose, reshape, lend on. Loaded when first asked for."""
 from cpython.number cimport PyNumber_Index
 from libc.stdint cimport uint8_t
 
-from lend._core.gather cimport gather, swap_bytes
-from lend._core.owners cimport MemoryOwner, ObjectOwner, Owner, allocate, own_object
+from lend._core.owners cimport ObjectOwner, Owner, own_object
 from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
-    Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim,
-    shape_of, span_of, strides_of,
+    Record, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim, shape_of,
+    span_of, strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_MINI, KIND_RECORD, Code, code_has_objects, code_hides_objects, code_is_swapped, code_itemsize,
-    code_shared_bits, code_swap_size, code_word,
+    Code, code_has_objects, code_hides_objects, code_itemsize, code_shared_bits, code_word,
 )
-from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
+from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code
 from lend.protocols cimport array_interface, array_struct, cuda_array_interface, dlpack, sycl_usm
 from lend.views.buffers cimport Buffer, hold_bytes
-from lend.views.checks cimport alive, readable, sizes
-from lend.views.elements cimport read_element
+from lend.views.checks cimport alive
 from lend.views.indexing cimport plan_index
 from lend.views.lent cimport Lent, call_hook
 from lend.views.pointers cimport fill_from_pointer
+from lend.views.values cimport fresh_copy, hold_to_read, no_objects, raise_objects
 from lend.views.view cimport View, blank, hold, track, view_of
 
-from lend._core import copies
 from lend.device import Device
-from lend.views import describe, reshaping
+from lend.views import packed, reshaping
 
 CPU = Device("cpu")
-LARGEST_PAGE = 1 << 30
 
 
 def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
@@ -85,7 +80,7 @@ def typed(Buffer lent, dtype, shape, strides, offset):
         raise refusals.out_of_bounds(lent, offset, offset, room)
     start = offset
     if shape is None and code_shared_bits(code):
-        shape = packing().filling(lent, room - start, dtype_from_code(code))
+        shape = packed.filling(lent, room - start, dtype_from_code(code))
     elif shape is None:
         if here == 0 or (room - start) % here:
             raise refusals.not_divisible(lent, room - start, dtype_from_code(code))
@@ -184,7 +179,7 @@ cdef View packed_part(View view, tuple index):
         first = plan_index(&elements, index, extents, steps)
     finally:
         clear_dims(&elements)
-    offset, shared = packing().part(view, first, extents, steps)
+    offset, shared = packed.part(view, first, extents, steps)
     part = with_layout(view, offset, extents, None, view.record.dtype)
     if shared:
         part.record.flags |= READONLY
@@ -223,7 +218,7 @@ def transposed(View view):
     cdef int j
     cdef Owner owner = hold(view, &record)
     if is_packed(&record):
-        packing().same_order(view, "transposed")
+        packed.same_order(view, "transposed")
     other = view_of(owner, &record)
     shape = shape_of(&other.record)
     strides = strides_of(&other.record)
@@ -254,7 +249,7 @@ def reinterpreted(View view, dtype):
     code_of(dtype, &code)
     no_pointers_made(view, code)
     if code_shared_bits(code) or is_packed(&view.record):
-        return with_layout(view, 0, packing().reinterpreted(view, dtype_from_code(code)), None, code)
+        return with_layout(view, 0, packed.reinterpreted(view, dtype_from_code(code)), None, code)
     extents, strides = reshaping.reinterpreted(view, code_itemsize(code))
     made = with_layout(view, 0, extents, strides, code)
     if code_hides_objects(view.record.dtype) and code_word(code) != code_word(view.record.dtype):
@@ -319,161 +314,6 @@ cdef int no_pointers_made(View view, Code code) except -1:
     return 0
 
 
-cdef int no_objects(View view, str verb) except -1:
-    """Refuse memory of pointers to Python objects, whose references nobody would count."""
-    if code_has_objects(view.record.dtype):
-        raise_objects(view, verb)
-    return 0
-
-
-cdef int raise_objects(View view, str verb) except -1:
-    from lend.protocols import refusals
-    raise refusals.holds_objects(view, verb)
-
-
-cdef Owner hold_to_read(View view, Record* record):
-    """Hold the memory, and ask a producer that may have moved it: what is no longer there is not read."""
-    alive(&view.record, view)
-    call_hook("verify")(view)
-    cdef Owner owner = hold(view, record)
-    readable(record, view)
-    return owner
-
-
-def item(View view, tuple index):
-    """The value of the only element, or of the one at an index."""
-    cdef Record record
-    cdef Py_ssize_t place
-    if index:
-        alive(&view.record, view)
-        index, place = reshaping.place(view, index)
-        if not is_packed(&view.record):
-            return item(indexed(view, index), ())
-        _held = hold_to_read(view, &record)
-        return packed_values(&record, place, 1, ())
-    _held = hold_to_read(view, &record)
-    if element_count(&record) != 1:
-        raise ValueError(f"item() of a View with {element_count(&record)} elements, not 1")
-    return packed_values(&record, 0, 1, ()) if is_packed(&record) else read_element(record.data, record.dtype)
-
-
-cdef object packed_values(const Record* record, Py_ssize_t first, Py_ssize_t count, tuple shape):
-    """The values of so many elements that share bytes, nested by dimension."""
-    from lend.dtypes.small import read_packed
-    cdef Py_ssize_t bits = code_shared_bits(record.dtype)
-    cdef Py_ssize_t start = first * bits >> 3
-    cdef Py_ssize_t stop = ((first + count) * bits + 7) >> 3
-    return read_packed(PyBytes_FromStringAndSize(record.data + start, stop - start), first * bits & 7,
-                       record.dtype.kind - KIND_MINI, record.dtype.order_unit, record.dtype.bits, record.dtype.param,
-                       shape)
-
-
-cdef object packing():
-    from lend.views import packed
-    return packed
-
-
-def tolist(View view):
-    """The values, nested by dimension."""
-    cdef Record record
-    _held = hold_to_read(view, &record)
-    if is_packed(&record):
-        return packed_values(&record, 0, element_count(&record), sizes(shape_of(&record), record.ndim))
-    return nested(&record, record.data, 0)
-
-
-def tobytes(View view, order):
-    """The bytes of the elements in one run."""
-    cdef Record record
-    cdef bytes made
-    cdef char* to
-    cdef bint fortran = checked_order(order)
-    _held = hold_to_read(view, &record)
-    no_objects(view, "shown as bytes")
-    if fortran and is_packed(&record):
-        packing().same_order(view, 'given in order "F"')
-    made = PyBytes_FromStringAndSize(NULL, byte_count(&record))
-    to = PyBytes_AS_STRING(made)
-    with nogil:
-        gather(to, &record, fortran, False)
-    return made
-
-
-def copied(View view, order, bint swap, str why, alignment=64, dtype=None):
-    """A contiguous copy in memory of lend's own, counted; `swap` brings it to native byte order or that of dtype."""
-    cdef Code code = view.record.dtype
-    if alignment > LARGEST_PAGE:
-        raise ValueError(f"memory is made at multiples of {LARGEST_PAGE} bytes at most, and align is {alignment}")
-    if swap and dtype is not None:
-        code_of(dtype, &code)
-    elif swap:
-        code = native_code(code)
-    return fresh_copy(view, checked_order(order), code, why, alignment)
-
-
-cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t alignment=64):
-    """A copy whose values are in the byte order of `code`, which else is the dtype of the View."""
-    cdef View made = blank()
-    cdef Record source
-    cdef Owner _held = hold_to_read(view, &source)
-    cdef MemoryOwner memory
-    cdef Py_ssize_t step
-    cdef bint swap = code.kind != KIND_RECORD and code_is_swapped(code) != code_is_swapped(view.record.dtype)
-    cdef int i
-    no_objects(view, "copied")
-    if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
-        from lend.dtypes.records import check_apart
-        check_apart(dtype_from_code(code))
-    if fortran and is_packed(&source):
-        packing().same_order(view, 'copied in order "F"')
-    if not copy_record(&made.record, &source):
-        raise MemoryError
-    memory = allocate(byte_count(&source), alignment)
-    made.record.data = memory.address
-    made.record.device_type = DEVICE_CPU
-    made.record.device_id = 0
-    made.record.flags = EXCLUSIVE
-    if fortran:
-        step = made.record.itemsize
-        for i in range(made.record.ndim):
-            strides_of(&made.record)[i] = step
-            step *= max(shape_of(&made.record)[i], 1)
-    else:
-        row_major(&made.record)
-    check_layout(&made.record)
-    made.record.dtype = code
-    with nogil:
-        gather(memory.address, &source, fortran, swap)
-    if code.kind == KIND_RECORD and code_word(code) != code_word(source.dtype):
-        swap_fields(memory.address, source.dtype, code, element_count(&source))
-    made.holder = memory
-    track(made)
-    copies.note(describe.facts(view), why, byte_count(&source))
-    return made
-
-
-cdef int swap_fields(char* at, Code come, Code wanted, Py_ssize_t count) except -1:
-    """Swap the bytes of every field that stands in another order than is wanted, of so many records in place."""
-    cdef Py_ssize_t size = code_itemsize(come)
-    cdef Py_ssize_t many, i
-    cdef Code inner, goal
-    if come.kind != KIND_RECORD:
-        if code_is_swapped(come) != code_is_swapped(wanted):
-            swap_bytes(at, count * size, code_swap_size(come))
-        return 0
-    for (dtype, offset, shape), (other, _, _) in zip(record_plan(come), record_plan(wanted)):
-        inner = (<DType> dtype).code
-        goal = (<DType> other).code
-        if code_word(inner) == code_word(goal):
-            continue
-        many = 1
-        for extent in shape:
-            many *= <Py_ssize_t> extent
-        for i in range(count):
-            swap_fields(at + i * size + <Py_ssize_t> offset, inner, goal, many)
-    return 0
-
-
 def exported(View view, shown, stream, max_version, dl_device, copy):
     """`__dlpack__` of a View or Buffer, which is shown in refusals, with any keyword (DL-E1 to DL-E4)."""
     cdef int minor = dlpack.minor_of(max_version)
@@ -530,12 +370,6 @@ cdef int check_stream(const Record* record, object shown, stream) except -1:
     return 0
 
 
-cdef bint checked_order(order) except -1:
-    if order not in ("C", "F"):
-        raise ValueError(f"order is 'C' or 'F', not {order!r}")
-    return order == "F"
-
-
 cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code):
     """Another View of the same owner, with a layout that was worked out to lie inside this one."""
     cdef View other = blank()
@@ -564,15 +398,3 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
     other.holder = owner
     track(other)
     return other
-
-
-cdef object nested(const Record* record, const char* at, int dim):
-    cdef Py_ssize_t i
-    cdef Py_ssize_t step
-    cdef list values = []
-    if dim == record.ndim:
-        return read_element(at, record.dtype)
-    step = strides_of(record)[dim]
-    for i in range(shape_of(record)[dim]):
-        values.append(nested(record, at + i * step, dim + 1))
-    return values

@@ -3,7 +3,9 @@ from cpython.number cimport PyNumber_Index
 
 from lend._core.record cimport Record, shape_of, strides_of
 
-from lend.views import describe
+cdef inline int raise_no_index(entry) except -1:
+    from lend.views import describe
+    raise describe.no_index(entry) from None
 
 
 cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extents, list steps) except? -1:
@@ -46,14 +48,14 @@ cdef inline Py_ssize_t plan_index(const Record* record, tuple index, list extent
             dim += 1
         else:
             if isinstance(entry, bool) or not hasattr(entry, "__index__"):
-                raise describe.no_index(entry)
+                raise_no_index(entry)
             # exactly an int, whatever a subclass of it says of itself
             try:
                 position = PyNumber_Index(entry)
             except TypeError:
                 if not hasattr(entry, "shape"):
                     raise
-                raise describe.no_index(entry) from None  # an array
+                raise_no_index(entry)  # an array
             if position < -shape[dim] or position >= shape[dim]:
                 raise IndexError(f"index {position} is out of bounds for dimension {dim} of extent {shape[dim]}")
             i = position

@@ -15,3 +15,4 @@ cdef class ExchangeTable:
 
 cdef object call_hook(str name)
 cdef object derived()
+cdef object values()

@@ -38,6 +38,7 @@ cdef object call_hook(str name):
 
 
 cdef object _derived = None
+cdef object _values = None
 
 
 cdef object derived():
@@ -47,6 +48,15 @@ cdef object derived():
         from lend.views import derived as module
         _derived = module
     return _derived
+
+
+cdef object values():
+    """views/values.pyx: the values of a View, read or copied, loaded when they are first asked for."""
+    global _values
+    if _values is None:
+        from lend.views import values as module
+        _values = module
+    return _values
 
 
 @cython.final

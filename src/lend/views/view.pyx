@@ -24,7 +24,7 @@ from lend._core.record cimport (
 from lend.dtypes.code cimport KIND_BOOL, KIND_FLOAT, code_has_objects
 from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
-from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived
+from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, values
 from lend.views.making cimport (
     PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc,
 )
@@ -345,15 +345,15 @@ cdef class View(Lent):
 
     def item(self, *index):
         """The value of the only element, or of the one at an index for each dimension, as a Python object."""
-        return derived().item(self, index)
+        return values().item(self, index)
 
     def tolist(self):
         """The values as (nested lists of) Python objects; datetime64 and timedelta64 as the int in their unit."""
-        return derived().tolist(self)
+        return values().tolist(self)
 
     def tobytes(self, order="C"):
         """The bytes of the elements in row-major ("C") or column-major ("F") order; copies."""
-        return derived().tobytes(self, order)
+        return values().tobytes(self, order)
 
     def __bytes__(self):
         if (KIND_BOOL <= self.record.dtype.kind <= KIND_FLOAT and self.record.dtype.bits <= 64
@@ -361,7 +361,7 @@ cdef class View(Lent):
                 and (has_release(self.holder) or type(self.holder) is bytes)):
             # by the buffer protocol: nothing is loaded, which at exit nothing can be, and such memory does not move
             return PyBytes_FromObject(self)
-        return derived().tobytes(self, "C")
+        return values().tobytes(self, "C")
 
     # Without these, int() and float() would read the bytes as text. There is no __index__: bytearray(v) would ask for
     # it before the buffer, and make so many zeros.
@@ -377,7 +377,7 @@ cdef class View(Lent):
     def __bool__(self):
         if self.record.ndim or self.record.flags & RELEASED:
             return len(self) != 0
-        return bool(derived().item(self, ()))
+        return bool(values().item(self, ()))
 
     def __complex__(self):
         seldom()
@@ -385,14 +385,14 @@ cdef class View(Lent):
 
     def copy(self, order="C"):
         """A View of fresh, writable, 64-byte aligned memory with the same values; counted by `lend.copies()`."""
-        return derived().copied(self, order, False, "copy()")
+        return values().copied(self, order, False, "copy()")
 
     def __copy__(self):
         alive(&self.record, self)
         return derive(self)
 
     def __deepcopy__(self, memo):
-        return derived().copied(self, "C", False, "copy.deepcopy")
+        return values().copied(self, "C", False, "copy.deepcopy")
 
     # -- life --
 
