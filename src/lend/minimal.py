@@ -992,11 +992,25 @@ def _told_buffer(told, what):
     return found.buffer
 
 
+def _from_its_byte(column):
+    """The same, of buffers that begin with it: some readers forget the offset. Bits leave up to 7 of it."""
+    kind, held = column.nulls[0], dict(column.buffers)
+    skipped = column.offset % 8 if kind == "bitmask" or column.dtype == "b" else 0
+    first, end = column.offset - skipped, column.offset + column.length
+    for role, bits, more in _layout(column.dtype)[2]:
+        if role in held and bits:
+            size = 8 if role == "validity" and kind == "bytemask" else bits
+            held[role] = held[role][first * size // 8 : ((end + more) * size + 7) // 8]
+    words = column.children, column.dictionary, column.about
+    return Column(column.dtype, column.length, skipped, column.nulls, held, *words)
+
+
 class _FrameColumn:
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
     def __init__(self, column):
-        self.column, self.offset, self.metadata = column, column.offset, {}
+        self.column = column = _from_its_byte(column)
+        self.offset, self.metadata = column.offset, {}
 
     @property
     def dtype(self):
@@ -1022,6 +1036,12 @@ class _FrameColumn:
             raise TypeError(f"{self.column!r} is not categorical")
         categories = _FrameColumn(self.column.dictionary)
         return {"is_ordered": self.column.about.get("ordered", False), "is_dictionary": True, "categories": categories}
+
+    @property
+    def _col(self):
+        """The values, by the name under which pandas looks for those of categories."""
+        column = self.column
+        return column.tolist() if column.null_count or column.dtype[4:] else column_to_ndarray(column)
 
     def size(self):
         return self.column.length
