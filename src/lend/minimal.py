@@ -377,6 +377,9 @@ class Column:
     def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
         self.children, self.dictionary, self.about = children, dictionary, {} if about is None else about
+        if nulls[0] == "sentinel" and dtype in ("e", "f"):  # as wide as what it is compared with
+            code = _FIXED[dtype]
+            self.nulls = "sentinel", struct.unpack(code, struct.pack(code, nulls[1]))[0]
 
     @property
     def name(self):
@@ -438,8 +441,9 @@ def _first(obj, doors, what):
 
 def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
-    if hasattr(obj, "mask") and hasattr(obj, "fill_value"):  # no protocol of such an array tells of its mask
-        raise Refused(f"some elements of this {_full_name(obj)} may be masked: column(x) takes them for missing")
+    mask = getattr(obj, "mask", None)
+    if mask is not None and not callable(mask):  # of which no protocol tells; pandas has a method of that name
+        raise _masked(obj)
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
         doors = (_by_dlpack, _by_cuda_interface, _by_host)
@@ -452,6 +456,22 @@ def array(obj):
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
+def _masked(obj):
+    way = "column(x) takes the masks of numpy.ma and of __array_interface__ for nulls; or take data and mask apart"
+    return Refused(f"some elements of this {_full_name(obj)} may be masked: {way}")
+
+
+def _unmasked(obj):
+    """Refuse what tells of a mask by its interface, where a protocol is read that has no word for one."""
+    if type(getattr(type(obj), "__array_interface__", None)) is not _COMPILED:  # those of NumPy and lend tell of none
+        told = getattr(obj, "__array_interface__", None)
+        if type(told) is dict and told.get("mask") is not None:
+            raise _masked(obj)
+
+
+_COMPILED = type(int.real)
+
+
 def buffer(obj):
     """The bytes of an array of any library as a Buffer, from the lowest to the highest; nothing is copied."""
     return obj if type(obj) is Buffer else array(obj).buffer
@@ -462,7 +482,7 @@ def _release(lease, held):
     _release_buffer(lease)
 
 
-def _by_buffer(obj):
+def _by_buffer(obj, masked=False):
     lease, owner = _Lease(), Owner(obj)  # a lease never moves: some exporters point into it
     try:
         if _get_buffer(obj, lease, 0x11C):  # PyBUF_FULL_RO: asked for less, some exporters tell half of it
@@ -476,6 +496,7 @@ def _by_buffer(obj):
         held = obj if held == id(obj) else _object.from_buffer(lease, 8).value
         owner.owes(_release, lease, held)
         _decref(held)
+    masked or _unmasked(obj)
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
         raise Refused(
             f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, {'a' if shape else 'no'} shape"
@@ -538,6 +559,7 @@ def _by_dlpack(obj):
         if not hasattr(type(obj), "__dlpack__"):
             return None
         device, kept = _announced(obj, None), obj
+        _unmasked(obj)
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
         except TypeError as error:
@@ -601,7 +623,7 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
         raise Refused(f"shape {shape!r:.90} and strides {steps!r:.90} are not both tuples")
     shape, steps = tuple(map(index, shape)), None if steps is None else tuple(map(index, steps))
     if told.get("mask") is not None and not masked:
-        raise Refused("some of its elements are masked: column(x) takes them for missing")
+        raise _masked(obj)
     meant = getattr(getattr(obj, "dtype", None), "name", None)
     if meant in _NAMED.values() and dtype[2:] == str(_parts(meant)[1]) and (dtype[0] != ">" or dtype[2:] == "1"):
         dtype = meant
@@ -621,7 +643,7 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
         if type(data) is not tuple or told.get("offset"):
             raise Refused(f"data {data!r:.90} with offset {told.get('offset')!r:.30} is no place")
         return Array(index(ptr), shape, steps, dtype, device, readonly, Owner(obj), stream)
-    lent = _by_buffer(obj) if data is None else array(data)  # this one has bounds
+    lent = _by_buffer(obj, masked) if data is None else array(data)  # this one has bounds
     made = Array(lent.ptr + index(told.get("offset", 0)), shape, steps, dtype, device, lent.readonly, lent.owner)
     start = made.buffer.ptr - lent.ptr
     if start < 0 or start + made.buffer.nbytes > lent.nbytes or not lent.c_contiguous or lent.device != device:
@@ -919,15 +941,22 @@ def _by_dataframe(obj, allow_copy=False):
     if not hasattr(type(obj), "__dataframe__"):
         return None
     frame = obj.__dataframe__(allow_copy=allow_copy)
-    return [_table(part) for part in (frame.get_chunks() if frame.num_chunks() > 1 else [frame])]
+    return [_table(part, (obj, frame)) for part in (frame.get_chunks() if frame.num_chunks() > 1 else [frame])]
 
 
 def _by_dataframe_copying(obj):
     return _by_dataframe(obj, allow_copy=True)
 
 
-def _table(frame):
-    fields = [_told_column(frame.get_column(i), str(name)) for i, name in enumerate(frame.column_names())]
+def _table(frame, kept):
+    fields = []
+    for i, name in enumerate(frame.column_names()):
+        try:
+            fields.append(_told_column(frame.get_column(i), str(name), (*kept, frame)))
+        except Exception as error:  # noqa: BLE001 - a producer raises what it likes
+            if isinstance(error, MemoryError | RecursionError):
+                raise
+            raise Refused(f"its column {name!r} is not lent: {type(error).__name__}: {error}") from None
     rows = frame.num_rows()
     rows = max([field.length for field in fields], default=0) if rows is None else rows
     if len(fields) != frame.num_columns() or any(field.length != rows for field in fields):
@@ -935,7 +964,7 @@ def _table(frame):
     return Column("+s", rows, 0, ("none", None), {}, tuple(fields))
 
 
-def _told_column(told, name):
+def _told_column(told, name, kept):
     """A column of the protocol. Its own dtype counts: those beside the buffers are wrong in half of the libraries."""
     (kind, bits, dtype, order), (null, value), words, ordered = told.dtype, told.describe_null, None, False
     length, offset = index(told.size() if callable(told.size) else told.size), index(told.offset)
@@ -944,12 +973,13 @@ def _told_column(told, name):
             f"{name!r} has {told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
         )
     given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
-    held = {role: _told_buffer(pair[0], f"{role} of {name!r}") for role, pair in given.items()}
+    kept = *kept, told  # of some producers it is the column or the frame that keeps the memory alive
+    held = {role: _told_buffer(pair[0], f"{role} of {name!r}", kept) for role, pair in given.items()}
     widths = {role: pair[1][1] if len(pair) > 1 else None for role, pair in given.items()}  # as the buffers' dtypes say
     if kind == _CATEGORICAL:
         said = told.describe_categorical
         ordered, _, words = said if type(said) is tuple else (said["is_ordered"], True, said["categories"])
-        words = _told_column(words, f"categories of {name}")
+        words = _told_column(words, f"categories of {name}", kept)
         dtype = dtype if dtype in _INDEX else {8: "c", 16: "s", 32: "i"}.get(bits, "l")
     elif kind == _BOOL:
         dtype = "?" if bits == 8 else "b"
@@ -985,10 +1015,11 @@ def _told_column(told, name):
     return Column(dtype, length, offset, nulls, held, (), words, {"name": name, "ordered": bool(ordered)})
 
 
-def _told_buffer(told, what):
+def _told_buffer(told, what, kept):
     found = _by_pointer(told)
     if found is None:
         raise Refused(f"the {what} are given as {_full_name(told)}, without an integer ptr and bufsize")
+    found.owner.owes(id, kept)
     return found.buffer
 
 
