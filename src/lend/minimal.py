@@ -1,7 +1,7 @@
 """Buffers, arrays and columns of other libraries, without a copy or a dependency: one file, made to be copied.
 
 Copy this file into your package; nothing else belongs to it. It needs CPython 3.11 or newer on a 64-bit machine and the
-standard library; NumPy is imported by `column_to_ndarray` alone.
+standard library; NumPy is imported only to make an ndarray for who asks for one.
 
     buffer(x)   bytes: whatever array() takes, or an object with an integer `ptr` and `bufsize`, `nbytes` or `size`
     array(x)    shape, strides, dtype: buffer protocol, DLPack, __array_interface__, __cuda_array_interface__
@@ -108,9 +108,14 @@ class Owner:
         if self._debts and ends():  # of the interpreter: nobody can be called, so that all of it stays
             keep(self)
             return
-        debts, self._debts = self._debts, None
+        debts, self._debts, failed = self._debts, None, None
         for give_back, arguments in debts or ():
-            give_back(*arguments)
+            try:
+                give_back(*arguments)
+            except BaseException as error:  # noqa: BLE001 - the others are owed all the same
+                failed = failed or error
+        if failed:
+            raise failed  # to sys.unraisablehook
 
     def __deepcopy__(self, memo=None):
         return self  # a second one would pay a second time; pandas copies what it keeps of a frame
@@ -183,17 +188,21 @@ class _Lent:
 
     def __dlpack__(self, **keywords):
         """A capsule made by what lent the memory, if this is all of it: a deleter must not be Python."""
+        if keywords.get("copy"):
+            raise Refused("a copy is not what lies here: lend.view(x).__dlpack__(copy=True) makes one")
         give = getattr(self.owner.producer, "__dlpack__", None) if type(self) is Array else None
         capsule = None if give is None else give(**keywords)
         name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
         said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
         if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
-            raise Refused(f"a capsule of this {type(self).__name__} needs C: lend.view(x).__dlpack__() makes one")
+            what = f"this {type(self).__name__}, which is not all that its producer gives a capsule of,"
+            raise Refused(f"a capsule of {what} needs C: lend.view(x).__dlpack__() makes one")
         return capsule
 
     def _told(self, devices, strides):
         if self.device[0] not in devices or self.dtype[0] not in "<>|":
             raise AttributeError(f"this interface does not tell of {self!r}")
+        _alive(self)
         data = (self.ptr if self.nbytes else 0, self.readonly)
         return {"shape": self.shape, "typestr": self.dtype, "strides": strides, "data": data, "version": 3}
 
@@ -207,8 +216,19 @@ class _Lent:
         told = self._told((2,), None if self.c_contiguous else self.strides)
         return told if self.stream == "unknown" else told | {"stream": self.stream}
 
+    def __array__(self, dtype=None, copy=None):
+        """NumPy asks last for this, and where it finds nothing makes an array of one object."""
+        if not hasattr(self, "__array_interface__"):
+            raise Refused(f"NumPy's interface has no word for {self!r}: it tells of host memory with a typestr")
+        import numpy as np
+
+        return np.array(self, dtype, copy=copy)
+
     def memoryview(self):
-        """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row."""
+        """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row.
+
+        Its `obj` is an array of ctypes, which can be written to even where the memoryview is read-only.
+        """
         kind, _, code = _parts(self.dtype)
         _on_host(self)
         memory = (ctypes.c_char * self.nbytes).from_address(self.ptr if self.nbytes else ctypes.addressof(_NOTHING))
@@ -217,8 +237,9 @@ class _Lent:
         shown = self.c_contiguous and self.dtype[0] in ("|", _ORDER) and kind not in "mM"
         try:
             view = memoryview(memory).cast("B").cast(code if shown else "", *shape)
-        except (TypeError, ValueError) as error:
-            raise Refused(f"a memoryview does not show {self!r} with strides {self.strides}: {error}") from None
+        except (TypeError, ValueError):
+            can = "numbers in the order of the machine, one after the other, and in one dimension where there are none"
+            raise Refused(f"a memoryview shows {can}; {self!r} with strides {self.strides} is not that") from None
         return view.toreadonly() if self.readonly else view
 
     def __buffer__(self, flags):
@@ -234,8 +255,12 @@ _NOTHING = ctypes.c_char()  # a place for what is empty
 def _on_host(lent):
     if lent.device[0] not in _HOST:
         raise Refused(f"the host does not read {lent!r}: copy it with the library that made it")
+    _alive(lent)
+
+
+def _alive(lent):
     # in a cycle that the collector ends, a finalizer may come after the owner's
-    if getattr(lent.owner, "_debts", ()) is None:
+    if getattr(getattr(lent, "owner", None), "_debts", ()) is None:
         raise Refused(f"the memory of {lent!r} was given back")
 
 
@@ -263,6 +288,8 @@ class Buffer(_Lent):
     def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
         self.owner = _kept(owner)
+        if nbytes < 0 or (nbytes and not 0 < ptr <= 2**64 - nbytes):
+            raise Refused(f"no {nbytes} bytes lie at the address {ptr}")
 
     @property
     def shape(self):
@@ -288,6 +315,7 @@ class Array(_Lent):
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
         itemsize = high = _parts(dtype)[1]
+        shape = shape if type(shape) is tuple else tuple(shape)
         room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
         if axis > _DEEPEST or (strides is not None and len(strides) != axis):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
@@ -331,7 +359,7 @@ class Array(_Lent):
     def tolist(self):
         """The values, in lists of lists; times as integers in their unit."""
         _on_host(self)
-        return self._values(self.ptr, 0)
+        return _in_python(self, lambda: self._values(self.ptr, 0))
 
     def _values(self, address, dim):
         if dim == len(self.shape):
@@ -340,6 +368,14 @@ class Array(_Lent):
         if dim + 1 < len(self.shape) or stride != self.itemsize or not stride:
             return [self._values(address + i * stride, dim + 1) for i in range(extent)]
         return _unpacked(self.dtype, ctypes.string_at(address, extent * stride)) if extent else []
+
+
+def _in_python(lent, read):
+    """What `read` makes of memory that may hold what no object of Python's says."""
+    try:
+        return read()
+    except (ArithmeticError, LookupError, OSError, ValueError) as error:
+        raise Refused(f"{lent!r} holds what Python has no object for: {type(error).__name__}: {error}") from None
 
 
 def _unpacked(dtype, data):
@@ -397,7 +433,8 @@ class Column:
         if isinstance(part, str):
             found = [child for child in self.children if child.name == part]
             if len(found) != 1 or self.dtype != "+s" or self.nulls[0] != "none":
-                raise KeyError(f"{part!r} names no column of {self!r}, or several, or one whose rows may be missing")
+                names = [child.name for child in self.children]
+                raise KeyError(f"{part!r} is not one of the columns {names}, or {self!r} is no table without null rows")
             return found[0][self.offset : self.offset + self.length]
         start, stop, step = _slice(part, "a Column", "tolist(), or column_to_ndarray(x)").indices(self.length)
         if step != 1:
@@ -412,7 +449,10 @@ class Column:
 
     def tolist(self):
         """Python values, None for what is missing, structs as dicts; a time that datetime cannot hold is refused."""
-        return list(map(_reader(self, 0, self.length), range(self.length)))
+        return _in_python(self, lambda: list(map(_reader(self, 0, self.length), range(self.length))))
+
+    def __array__(self, dtype=None, copy=None):
+        raise Refused(f"NumPy would lose what is missing in {self!r}: column_to_ndarray(x) keeps it")
 
     def __dataframe__(self, nan_as_null=False, allow_copy=True):
         if nan_as_null:
@@ -436,7 +476,11 @@ def _first(obj, doors, what):
         else:
             if made is not None:
                 return made
-    raise Refused(f"{_full_name(obj)} is not lent as {what}: {'; '.join(tried) or 'it has no protocol for that'}")
+    columns = any(hasattr(type(obj), name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"))
+    way = "column(x) reads it" if columns else "numpy.asarray(x) or pyarrow.array(x) makes what has one"
+    raise Refused(
+        f"{_full_name(obj)} is not lent as {what}: {'; '.join(tried) or f'it has no protocol for that: {way}'}"
+    )
 
 
 def array(obj):
@@ -672,6 +716,7 @@ def _by_pointer(obj):
     size = next((size for size in sizes if size is not None), None)
     if type(ptr) is not int or type(size) is not int:
         return None
+    _alive(obj)
     if not hasattr(obj, "__dlpack_device__"):  # a pointer into another device ends the process that reads it
         for name in ("device", "device_type", "device_id", "device_ordinal"):
             said = getattr(obj, name, None)
@@ -711,7 +756,7 @@ _LAYOUTS = {format: _fixed(struct.calcsize("=" + code)) for format, code in _FIX
 }  # fmt: skip
 
 
-def _layout(dtype):
+def _layout(dtype, name=""):
     found = _LAYOUTS.get(dtype)
     if found is not None:
         return found
@@ -725,7 +770,7 @@ def _layout(dtype):
         bits = int(numbers[2]) if len(numbers) == 3 else 128
         if start == "d" and len(numbers) in (2, 3) and bits in (32, 64, 128, 256):
             return _fixed(bits // 8)
-    raise Refused(f"the Arrow format {dtype!r:.60} is not read here")
+    raise Refused(f"the Arrow format {dtype!r:.60}{' of ' + repr(name) if name else ''} is not read here")
 
 
 def _moved(layout, source, at=0):
@@ -780,7 +825,7 @@ def _field(address, seen=(), depth=0):
     seen.add(address)
     dtype = _text(format)
     fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)] if count else ()
-    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype)
+    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype, _text(name))
     pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
     if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
         raise Refused(f"the schema of {_text(name)!r} contradicts itself: {dtype!r} with {count} children")
@@ -876,7 +921,20 @@ def _by_arrow_stream(obj):
     while _ARRAY.unpack(contents := pulled(get_next, _ARRAY))[8]:
         owner, own = _moved(_ARRAY, contents)
         found.append(_imported(field, ctypes.addressof(own), owner))
-    return found
+    # what has a length has that many rows; a reader without one may have been drained
+    return found or ([_empty(field)] if bare or hasattr(type(obj), "__len__") else [])
+
+
+def _empty(field):
+    dtype, (layout, width, roles, _), fields, words, about = field
+    held = {role: _nothing(width * more) for role, _, more in roles if role != "validity"}
+    if layout == "views":
+        held["variadic"] = ()
+    return Column(dtype, 0, 0, ("none", None), held, tuple(map(_empty, fields)), words and _empty(words), about)
+
+
+def _nothing(nbytes):
+    return Buffer(_ZERO, nbytes, (1, 0), True, Owner(None))
 
 
 def chunks(obj, *, allow_copy=False):
@@ -891,11 +949,12 @@ def chunks(obj, *, allow_copy=False):
 
 
 def column(obj, *, allow_copy=False):
-    """The one column of an object; what has several chunks is refused, or none."""
+    """The one column of an object; several chunks with rows are refused (chunks(x) has those of a reader, once)."""
     found = chunks(obj, allow_copy=allow_copy)
+    found = [part for part in found if part.length] or found[:1]
     if len(found) != 1:
         many = f"{_full_name(obj)} has {len(found)} chunks"
-        raise Refused(f"{many}: chunks(x) lists them")
+        raise Refused(f"{many}: chunks(x) lists them; a reader gives them once, and has given them now")
     return found[0]
 
 
@@ -953,7 +1012,7 @@ def _table(frame, kept):
     for i, name in enumerate(frame.column_names()):
         try:
             fields.append(_told_column(frame.get_column(i), str(name), (*kept, frame)))
-        except Exception as error:  # noqa: BLE001 - a producer raises what it likes
+        except Exception as error:
             if isinstance(error, MemoryError | RecursionError):
                 raise
             raise Refused(f"its column {name!r} is not lent: {type(error).__name__}: {error}") from None
@@ -1002,7 +1061,7 @@ def _told_column(told, name, kept):
         held.pop("validity", None)
     for role, size, more in roles:
         if not end and role != "validity":  # nobody needs to give them, and a reader looks for one offset
-            held[role] = Buffer(_ZERO, width if more else 0, (1, 0), True, Owner(None))
+            held[role] = _nothing(width * more)
         room = ((end + more) * (8 if role == "validity" and null == 4 else size) + 7) // 8
         if (role != "validity" or null > 2) and (role not in held or held[role].nbytes < room):
             raise Refused(f"{name!r} needs {room} bytes of {role}, and {held.get(role)} was given")
@@ -1132,7 +1191,7 @@ class _Frame:
         return _FrameColumn(self.fields[i])
 
     def get_column_by_name(self, name):
-        return self.get_column(self.column_names().index(name))
+        return self.select_columns_by_name([name]).get_column(0)
 
     def get_columns(self):
         return [_FrameColumn(field) for field in self.fields]
@@ -1141,7 +1200,10 @@ class _Frame:
         return _Frame(Column("+s", self.column.length, 0, ("none", None), {}, tuple(self.fields[i] for i in indices)))
 
     def select_columns_by_name(self, names):
-        return self.select_columns([self.column_names().index(name) for name in names])
+        known = self.column_names()
+        if not set(names) <= set(known):
+            raise KeyError(f"{names} are not all among the columns {known}")
+        return self.select_columns(list(map(known.index, names)))
 
     def get_chunks(self, n_chunks=None):
         return [_Frame(part) for part in _cut(self.column, n_chunks)]
@@ -1267,7 +1329,7 @@ def _time(dtype):
 
     scale, zone = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None
     if dtype[1] == "s" and dtype[4:]:
-        if dtype[4] in "+-Z":
+        if dtype[4] in "+-" or dtype[4:] == "Z":
             zone = datetime.strptime(dtype[4:], "%z").tzinfo
         else:
             from zoneinfo import ZoneInfo
@@ -1313,6 +1375,8 @@ def column_to_ndarray(column):
         _on_host(data)
         ptr = data.ptr + column.offset * _layout(dtype)[1]
         values = np.asarray(Array(ptr, (count,), None, order + body, data.device, data.readonly, data.owner))
+        if body[0] in "mM" and (values.view("i8")[~gone] == -(2**63)).any():
+            raise Refused(f"{column!r} has a time of -2**63, which is no time (NaT) to NumPy: tolist() has the others")
     elif dtype == "b":
         values = np.array(_bits(column.buffers["data"], column.offset, count), bool)
     else:

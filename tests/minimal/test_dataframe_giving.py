@@ -208,7 +208,7 @@ SIMPLE = [
     ("b", Kind("b"), [True, None, False, True]),
     ("B", Kind("b"), [True, False, False, True]),
     ("d", Kind("c", (), Kind("u")), ["x", None, "y", "x"]),
-    ("D", Kind("S", (), Kind("tsu:UTC")), [datetime.datetime(2024, 1, day, tzinfo=datetime.UTC) for day in (1, 2, 2, 1)]),
+    ("D", Kind("S", (), Kind("tsu:UTC")), [datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)] * 4),
     ("n", Kind("s", (), Kind("g")), [1.5, 2.5, None, 1.5]),
 ]  # fmt: skip
 
@@ -247,7 +247,7 @@ def read_by_pandas(frame):
 
 @pytest.mark.parametrize("start", range(4))
 def test_pandas_reads_what_is_given(start):
-    """It makes floats of integers, and False of booleans, some of which are missing; categories have a test of their own."""
+    """It makes floats of integers, and False of booleans, that are missing; categories have a test of their own."""
     given, rows = table([(name, kind, values) for name, kind, values in SIMPLE if name not in "ibdDn"])
     found = read_by_pandas(given[start:].__dataframe__())
     assert found == {name: [row[name] for row in rows[start:]] for name in rows[0]}
