@@ -1,7 +1,7 @@
 """Buffers, arrays and columns of other libraries, without a copy or a dependency: one file, made to be copied.
 
 Copy this file into your package; nothing else belongs to it. It needs CPython 3.11 or newer on a 64-bit machine and the
-standard library; NumPy is imported only to make an ndarray for who asks for one.
+standard library; NumPy is imported by `column_to_ndarray` alone.
 
     buffer(x)   bytes: whatever array() takes, or an object with an integer `ptr` and `bufsize`, `nbytes` or `size`
     array(x)    shape, strides, dtype: buffer protocol, DLPack, __array_interface__, __cuda_array_interface__
@@ -85,7 +85,7 @@ _ALL = (ctypes.c_char * _LARGEST).from_address(0)  # every address: what struct 
 
 
 def _peek(layout, address):
-    return layout.unpack_from(_ALL, address)
+    return layout.unpack_from(_ALL, address) if address else layout.unpack(bytes(layout.size))
 
 
 def _integers(address, count, code="q"):
@@ -195,8 +195,7 @@ class _Lent:
         name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
         said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
         if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
-            what = f"this {type(self).__name__}, which is not all that its producer gives a capsule of,"
-            raise Refused(f"a capsule of {what} needs C: lend.view(x).__dlpack__() makes one")
+            raise Refused("a capsule of less or other than the producer's needs C: lend.view(x).__dlpack__() makes one")
         return capsule
 
     def _told(self, devices, strides):
@@ -217,12 +216,10 @@ class _Lent:
         return told if self.stream == "unknown" else told | {"stream": self.stream}
 
     def __array__(self, dtype=None, copy=None):
-        """NumPy asks last for this, and where it finds nothing makes an array of one object."""
-        if not hasattr(self, "__array_interface__"):
-            raise Refused(f"NumPy's interface has no word for {self!r}: it tells of host memory with a typestr")
-        import numpy as np
-
-        return np.array(self, dtype, copy=copy)
+        """NumPy asks for this where nothing else was told, and would make an array of one object."""
+        raise Refused(
+            f"{self!r} tells NumPy of itself by __array_interface__, if the host has it and a typestr its dtype"
+        )
 
     def memoryview(self):
         """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row.
@@ -238,8 +235,8 @@ class _Lent:
         try:
             view = memoryview(memory).cast("B").cast(code if shown else "", *shape)
         except (TypeError, ValueError):
-            can = "numbers in the order of the machine, one after the other, and in one dimension where there are none"
-            raise Refused(f"a memoryview shows {can}; {self!r} with strides {self.strides} is not that") from None
+            can = "numbers in the order of the machine, one after the other, and none in one dimension alone"
+            raise Refused(f"a memoryview shows {can}: not {self!r} with strides {self.strides}") from None
         return view.toreadonly() if self.readonly else view
 
     def __buffer__(self, flags):
@@ -270,10 +267,13 @@ def _kept(owner):
     return owner
 
 
-def _slice(part, what, values):
+def _span(part, length, what, values):
     if not isinstance(part, slice):
         raise TypeError(f"{what} is cut by slices; its values are read by {values}")
-    return part
+    start, stop, step = part.indices(length)
+    if step != 1:
+        raise ValueError(f"{what} has no gaps: it is cut in steps of 1")
+    return start, max(0, stop - start)
 
 
 class Buffer(_Lent):
@@ -296,11 +296,8 @@ class Buffer(_Lent):
         return (self.nbytes,)
 
     def __getitem__(self, part):
-        start, stop, step = _slice(part, "a Buffer", "memoryview()").indices(self.nbytes)
-        if step != 1:
-            raise ValueError("a Buffer has no gaps: it is cut in steps of 1")
-        place = self.ptr + start, max(0, stop - start)
-        return Buffer(*place, self.device, self.readonly, self.owner, self.stream)
+        start, count = _span(part, self.nbytes, "a Buffer", "memoryview()")
+        return Buffer(self.ptr + start, count, self.device, self.readonly, self.owner, self.stream)
 
 
 class Array(_Lent):
@@ -436,11 +433,12 @@ class Column:
                 names = [child.name for child in self.children]
                 raise KeyError(f"{part!r} is not one of the columns {names}, or {self!r} is no table without null rows")
             return found[0][self.offset : self.offset + self.length]
-        start, stop, step = _slice(part, "a Column", "tolist(), or column_to_ndarray(x)").indices(self.length)
-        if step != 1:
-            raise ValueError("a Column is cut in steps of 1")
-        shared = (self.nulls, dict(self.buffers), self.children, self.dictionary)
-        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, self.about)
+        start, count = _span(part, self.length, "a Column", "tolist(), or column_to_ndarray(x)")
+        return self._at(count, self.offset + start, dict(self.buffers))
+
+    def _at(self, length, offset, buffers):
+        shared = self.children, self.dictionary, self.about
+        return Column(self.dtype, length, offset, self.nulls, buffers, *shared)
 
     @property
     def null_count(self):
@@ -478,9 +476,8 @@ def _first(obj, doors, what):
                 return made
     columns = any(hasattr(type(obj), name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"))
     way = "column(x) reads it" if columns else "numpy.asarray(x) or pyarrow.array(x) makes what has one"
-    raise Refused(
-        f"{_full_name(obj)} is not lent as {what}: {'; '.join(tried) or f'it has no protocol for that: {way}'}"
-    )
+    said = "; ".join(tried or ("it has no protocol for that: " + way,))
+    raise Refused(f"{_full_name(obj)} is not lent as {what}: {said}")
 
 
 def array(obj):
@@ -542,9 +539,7 @@ def _by_buffer(obj, masked=False):
         _decref(held)
     masked or _unmasked(obj)
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
-        raise Refused(
-            f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, {'a' if shape else 'no'} shape"
-        )
+        raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape told: {bool(shape)}")
     if lease.suboffsets and max(lease.suboffsets[:ndim], default=-1) >= 0:
         raise Refused("its rows lie behind pointers (suboffsets): lend.view(x, copy=True) gathers them")
     format = lease.format
@@ -814,9 +809,7 @@ def _text(address):
 
 def _field(address, seen=(), depth=0):
     """A schema: format, its layout, fields, dictionary, and what else it says."""
-    format, name, metadata, flags, count, children, dictionary, release, _ = (
-        _peek(_SCHEMA, address) if address else (0,) * 9
-    )
+    format, name, metadata, flags, count, children, dictionary, release, _ = _peek(_SCHEMA, address)
     seen = seen or set()
     if not release or not format or depth > _DEEPEST or address in seen:
         raise Refused(
@@ -840,16 +833,14 @@ def _wrong(field, what):
 def _imported(field, address, owner):
     """The Column that an ArrowArray holds; of the contents only what says how long a buffer is, is looked at."""
     dtype, (layout, width, roles, _), fields, words, about = field
-    length, nulls, offset, n_buffers, n_children, pointers, children, dictionary, release, _ = (
-        _peek(_ARRAY, address) if address else (0,) * 10
-    )
+    length, nulls, offset, n_buffers, n_children, pointers, children, words_at, release, _ = _peek(_ARRAY, address)
     end, last = offset + length, 0
     if not release:
         raise _wrong(field, "it is NULL, or was released before")
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
-    if n_children != len(fields) or (not dictionary) != (words is None):
-        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {dictionary:#x}")
+    if n_children != len(fields) or (not words_at) != (words is None):
+        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {words_at:#x}")
     if n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null":  # polars gives null one
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
     held, places = {}, _pointers(pointers, n_buffers)
@@ -876,7 +867,7 @@ def _imported(field, address, owner):
         if any(part.length < needed for part in parts):
             have = [part.length for part in parts]
             raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
-    words = _imported(words, dictionary, owner) if words else None
+    words = _imported(words, words_at, owner) if words else None
     lacking = ("bitmask", 0) if "validity" in held else ("none", None)
     return Column(dtype, length, offset, lacking, held, parts, words, about)
 
@@ -1028,9 +1019,8 @@ def _told_column(told, name, kept):
     (kind, bits, dtype, order), (null, value), words, ordered = told.dtype, told.describe_null, None, False
     length, offset = index(told.size() if callable(told.size) else told.size), index(told.offset)
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
-        raise Refused(
-            f"{name!r} has {told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
-        )
+        told = f"{told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
+        raise Refused(f"{name!r} has {told}")
     given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
     kept = *kept, told  # of some producers it is the column or the frame that keeps the memory alive
     held = {role: _told_buffer(pair[0], f"{role} of {name!r}", kept) for role, pair in given.items()}
@@ -1091,16 +1081,27 @@ def _from_its_byte(column):
         if role in held and bits:
             size = 8 if role == "validity" and kind == "bytemask" else bits
             held[role] = held[role][first * size // 8 : ((end + more) * size + 7) // 8]
-    words = column.children, column.dictionary, column.about
-    return Column(column.dtype, column.length, skipped, column.nulls, held, *words)
+    return column._at(column.length, skipped, held)
 
 
-class _FrameColumn:
+class _Told:
+    """What a frame and a column of one have in common."""
+
+    def num_chunks(self):
+        return 1
+
+    def get_chunks(self, n_chunks=None):
+        count = n_chunks or 1
+        step = -(-self.column.length // count)
+        return [type(self)(self.column[i * step : (i + 1) * step]) for i in range(count)]
+
+
+class _FrameColumn(_Told):
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
     def __init__(self, column):
-        self.column = column = _from_its_byte(column)
-        self.offset, self.metadata = column.offset, {}
+        self.column, self.metadata = _from_its_byte(column), {}
+        self.offset = self.column.offset
 
     @property
     def dtype(self):
@@ -1136,12 +1137,6 @@ class _FrameColumn:
     def size(self):
         return self.column.length
 
-    def num_chunks(self):
-        return 1
-
-    def get_chunks(self, n_chunks=None):
-        return [_FrameColumn(part) for part in _cut(self.column, n_chunks)]
-
     def get_buffers(self):
         kind, bits, dtype, _ = self.dtype
         data = {_STRING: (_UNSIGNED, 8, "C", "="), _DATETIME: (_INTEGER, 64, "l", "=")}.get(kind, self.dtype)
@@ -1154,12 +1149,7 @@ class _FrameColumn:
         return {role: (held[role], kind) if role in held else None for role, kind in types.items()}
 
 
-def _cut(column, count):
-    step = -(-column.length // (count or 1))
-    return [column[i * step : (i + 1) * step] for i in range(count or 1)]
-
-
-class _Frame:
+class _Frame(_Told):
     """A table, or a column as the only one of its table, as the dataframe protocol has it."""
 
     version = 0
@@ -1181,9 +1171,6 @@ class _Frame:
     def num_rows(self):
         return self.column.length
 
-    def num_chunks(self):
-        return 1
-
     def column_names(self):
         return [field.name for field in self.fields]
 
@@ -1194,7 +1181,7 @@ class _Frame:
         return self.select_columns_by_name([name]).get_column(0)
 
     def get_columns(self):
-        return [_FrameColumn(field) for field in self.fields]
+        return list(map(_FrameColumn, self.fields))
 
     def select_columns(self, indices):
         return _Frame(Column("+s", self.column.length, 0, ("none", None), {}, tuple(self.fields[i] for i in indices)))
@@ -1204,9 +1191,6 @@ class _Frame:
         if not set(names) <= set(known):
             raise KeyError(f"{names} are not all among the columns {known}")
         return self.select_columns(list(map(known.index, names)))
-
-    def get_chunks(self, n_chunks=None):
-        return [_Frame(part) for part in _cut(self.column, n_chunks)]
 
 
 # -- values --------------------------------------------------------------------------------------------------------

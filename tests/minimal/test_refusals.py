@@ -138,7 +138,7 @@ def test_numpy_makes_no_object_of_what_it_is_not_told(make):
     np = pytest.importorskip("numpy")
     lent = make()
     assert not hasattr(lent, "__array_interface__")
-    with pytest.raises(minimal.Refused, match="NumPy's interface has no word for"):
+    with pytest.raises(minimal.Refused, match="tells NumPy of itself by"):
         np.asarray(lent)
 
 
@@ -146,14 +146,6 @@ def test_numpy_makes_no_object_of_a_column():
     np = pytest.importorskip("numpy")
     with pytest.raises(minimal.Refused, match=r"column_to_ndarray\(x\)"):
         np.asarray(minimal.column(b"abc"))
-
-
-def test_who_asks_for_an_ndarray_has_one_of_the_same_memory():
-    np = pytest.importorskip("numpy")
-    room = bytearray(3)
-    made = minimal.array(room).__array__()
-    made[1] = 7
-    assert (room, minimal.array(room).__array__("i2").dtype) == (b"\0\7\0", np.dtype("i2"))
 
 
 def test_the_interface_of_memory_that_was_given_back_is_refused():
