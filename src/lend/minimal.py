@@ -9,8 +9,9 @@ standard library; NumPy is imported by `column_to_ndarray` alone.
     chunks(x)   the list of columns, where there may be several chunks; a table is a column of structs
 
 What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it goes.
-Memory of a device is described and never touched. What is not understood, or what pure Python cannot do, is refused
-with the reason (`Refused`); the package lend, of which this is a part, does more of it.
+Memory of a device is described and never touched. Read-only memory has read-only memoryviews; behind them, as `obj`,
+is an array of ctypes, which knows no read-only memory: nobody should write there. What is not understood, or what pure
+Python cannot do, is refused with the reason (`Refused`); the package lend, of which this is a part, does more of it.
 
 Specifications: buffer protocol, docs.python.org/3/c-api/buffer.html; DLPack, dmlc.github.io/dlpack; array interfaces,
 numpy.org/doc/stable/reference/arrays.interface.html; Arrow, arrow.apache.org/docs/format/CDataInterface.html; dataframe
@@ -98,8 +99,7 @@ class Owner:
     __slots__ = ("__weakref__", "_debts", "producer")
 
     def __init__(self, producer):
-        self.producer = producer
-        self._debts = []
+        self.producer, self._debts = producer, []
 
     def owes(self, give_back, *arguments):
         self._debts.append((give_back, arguments))
@@ -482,9 +482,7 @@ def _first(obj, doors, what):
 
 def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
-    mask = getattr(obj, "mask", None)
-    if mask is not None and not callable(mask):  # of which no protocol tells; pandas has a method of that name
-        raise _masked(obj)
+    _unmasked(obj, getattr(obj, "mask", None))  # of which no protocol tells
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
         doors = (_by_dlpack, _by_cuda_interface, _by_host)
@@ -497,17 +495,17 @@ def array(obj):
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
-def _masked(obj):
-    way = "column(x) takes the masks of numpy.ma and of __array_interface__ for nulls; or take data and mask apart"
-    return Refused(f"some elements of this {_full_name(obj)} may be masked: {way}")
+def _unmasked(obj, mask):
+    if mask is not None and not callable(mask):  # pandas has a method of that name
+        way = "column(x) takes the masks of numpy.ma and of __array_interface__ for nulls; or take data and mask apart"
+        raise Refused(f"some elements of this {_full_name(obj)} may be masked: {way}")
 
 
-def _unmasked(obj):
-    """Refuse what tells of a mask by its interface, where a protocol is read that has no word for one."""
-    if type(getattr(type(obj), "__array_interface__", None)) is not _COMPILED:  # those of NumPy and lend tell of none
-        told = getattr(obj, "__array_interface__", None)
-        if type(told) is dict and told.get("mask") is not None:
-            raise _masked(obj)
+def _told_mask(obj):
+    """The mask in an interface, for which the buffer protocol and DLPack have no word; NumPy's own has none."""
+    compiled = type(getattr(type(obj), "__array_interface__", None)) is _COMPILED
+    told = None if compiled else getattr(obj, "__array_interface__", None)
+    return told.get("mask") if type(told) is dict else None
 
 
 _COMPILED = type(int.real)
@@ -537,7 +535,7 @@ def _by_buffer(obj, masked=False):
         held = obj if held == id(obj) else _object.from_buffer(lease, 8).value
         owner.owes(_release, lease, held)
         _decref(held)
-    masked or _unmasked(obj)
+    masked or _unmasked(obj, _told_mask(obj))
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
         raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape told: {bool(shape)}")
     if lease.suboffsets and max(lease.suboffsets[:ndim], default=-1) >= 0:
@@ -598,7 +596,7 @@ def _by_dlpack(obj):
         if not hasattr(type(obj), "__dlpack__"):
             return None
         device, kept = _announced(obj, None), obj
-        _unmasked(obj)
+        _unmasked(obj, _told_mask(obj))
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
         except TypeError as error:
@@ -661,22 +659,17 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
     if not isinstance(shape, tuple | list) or not isinstance(steps, tuple | list | None):
         raise Refused(f"shape {shape!r:.90} and strides {steps!r:.90} are not both tuples")
     shape, steps = tuple(map(index, shape)), None if steps is None else tuple(map(index, steps))
-    if told.get("mask") is not None and not masked:
-        raise _masked(obj)
-    meant = getattr(getattr(obj, "dtype", None), "name", None)
+    masked or _unmasked(obj, told.get("mask"))
+    meant, plain = getattr(getattr(obj, "dtype", None), "name", None), [("", dtype)]
     if meant in _NAMED.values() and dtype[2:] == str(_parts(meant)[1]) and (dtype[0] != ">" or dtype[2:] == "1"):
         dtype = meant
-    elif dtype[1:2] == "V" and (
-        (told.get("descr") or [("", dtype)]) != [("", dtype)] or not (meant is None or meant[:4] == "void")
-    ):
+    elif dtype[1:2] == "V" and (plain != (told.get("descr") or plain) or (meant or "void")[:4] != "void"):
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
         raise Refused("a NumPy scalar shows memory that is gone already: numpy.asarray(x) has some of its own")
-    stream = told.get("stream")
-    if stream is not None and (type(stream) is not int or stream < 1):
+    stream = told.get("stream", None if device[0] == 1 else "unknown")
+    if stream not in (None, "unknown") and (type(stream) is not int or stream < 1):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
-    if device[0] != 1:
-        stream = stream if "stream" in told else "unknown"
     if type(data) is tuple or device[0] != 1:
         ptr, readonly = data
         if type(data) is not tuple or told.get("offset"):
@@ -860,13 +853,10 @@ def _imported(field, address, owner):
         if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
             raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
         held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
-    parts = ()
-    if fields:
-        parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
-        needed = end if layout == "struct" else end * width if layout == "fixed list" else last
-        if any(part.length < needed for part in parts):
-            have = [part.length for part in parts]
-            raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
+    parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
+    needed, have = end if layout == "struct" else end * width if layout == "fixed list" else last, list(map(len, parts))
+    if min(have, default=needed) < needed:
+        raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
     words = _imported(words, words_at, owner) if words else None
     lacking = ("bitmask", 0) if "validity" in held else ("none", None)
     return Column(dtype, length, offset, lacking, held, parts, words, about)
@@ -934,8 +924,7 @@ def chunks(obj, *, allow_copy=False):
     `allow_copy` is handed on to `__dataframe__`: some producers lend text no other way. What gives its chunks only once
     (a reader) has none the second time.
     """
-    by_dataframe = _by_dataframe_copying if allow_copy else _by_dataframe
-    doors = (_by_arrow_array, _by_arrow_stream, by_dataframe, _by_array)
+    doors = (_by_arrow_array, _by_arrow_stream, _by_dataframe_copying if allow_copy else _by_dataframe, _by_array)
     return [obj] if type(obj) is Column else _first(obj, doors, "columns")
 
 
@@ -944,8 +933,8 @@ def column(obj, *, allow_copy=False):
     found = chunks(obj, allow_copy=allow_copy)
     found = [part for part in found if part.length] or found[:1]
     if len(found) != 1:
-        many = f"{_full_name(obj)} has {len(found)} chunks"
-        raise Refused(f"{many}: chunks(x) lists them; a reader gives them once, and has given them now")
+        way = "chunks(x) lists them; a reader gives them once, and has given them now"
+        raise Refused(f"{_full_name(obj)} has {len(found)} chunks: {way}")
     return found[0]
 
 
@@ -956,7 +945,7 @@ _ARROW_OF = dict(
 
 def _by_array(obj):
     masked = hasattr(obj, "mask") and hasattr(obj, "fill_value")  # a masked array of NumPy's, whose 1 is missing
-    mask = obj.mask if masked else (getattr(obj, "__array_interface__", None) or {}).get("mask")
+    mask = obj.mask if masked else _told_mask(obj)
     values = array(obj.data) if masked else array(obj) if mask is None else _by_interface(obj, masked=True)
     body, _, unit = values.dtype[1:].partition("[")
     timed = body in ("M8", "m8")
@@ -1100,8 +1089,9 @@ class _FrameColumn(_Told):
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
     def __init__(self, column):
-        self.column, self.metadata = _from_its_byte(column), {}
+        self.column, self.metadata, (kind, value) = _from_its_byte(column), {}, column.nulls
         self.offset = self.column.offset
+        self.describe_null = (2, -(2**63)) if kind == "nat" else (_NULLS.index(kind), value)
 
     @property
     def dtype(self):
@@ -1115,11 +1105,6 @@ class _FrameColumn(_Told):
     @property
     def null_count(self):
         return self.column.null_count
-
-    @property
-    def describe_null(self):
-        kind, value = self.column.nulls
-        return (2, -(2**63)) if kind == "nat" else (_NULLS.index(kind), value)
 
     @property
     def describe_categorical(self):
@@ -1138,15 +1123,14 @@ class _FrameColumn(_Told):
         return self.column.length
 
     def get_buffers(self):
-        kind, bits, dtype, _ = self.dtype
+        (kind, bits, dtype, _), held = self.dtype, self.column.buffers
         data = {_STRING: (_UNSIGNED, 8, "C", "="), _DATETIME: (_INTEGER, 64, "l", "=")}.get(kind, self.dtype)
         types = {
             "data": (_kind(dtype), bits, dtype, "=") if kind == _CATEGORICAL else data,
             "validity": (_BOOL, 1 if self.column.nulls[0] == "bitmask" else 8, "b", "="),
             "offsets": (_INTEGER, 64, "l", "=") if dtype == "U" else (_INTEGER, 32, "i", "="),
         }
-        held = self.column.buffers
-        return {role: (held[role], kind) if role in held else None for role, kind in types.items()}
+        return {role: (held[role], type) if role in held else None for role, type in types.items()}
 
 
 class _Frame(_Told):
@@ -1264,11 +1248,11 @@ def _reader(column, first, count, structs=dict):
         values = lambda i: [field(i) for field in fields]  # noqa: E731
         read = (lambda i: dict(zip(names, values(i), strict=True))) if structs is dict else lambda i: structs(values(i))
     elif layout == "views":
-        views, decode = _bytes(held["views"], at * 16, count * 16), _decoder(dtype)
+        views, decode = _bytes(held["views"], at * 16, count * 16), bytes.decode if dtype[-1] in "uU" else bytes
         read = lambda i: decode(_viewed(views[i * 16 : i * 16 + 16], held["variadic"]))  # noqa: E731
     elif layout == "bytes":
         starts, sizes = _spans(column, layout, at, count)
-        data, decode = held["data"], _decoder(dtype)
+        data, decode = held["data"], bytes.decode if dtype[-1] in "uU" else bytes
         read = lambda i: decode(_bytes(data, starts[i], sizes[i]))  # noqa: E731
     elif layout != "null":
         starts, sizes = _spans(column, layout, at, count)
@@ -1294,10 +1278,6 @@ def _spans(column, layout, at, count):
     return starts[:-1], [stop - start for start, stop in pairwise(starts)]
 
 
-def _decoder(dtype):
-    return bytes.decode if dtype[-1] in "uU" else bytes
-
-
 def _viewed(view, variadic):
     size, _, which, start = struct.unpack("=iiii", view)
     if size < 0 or (size > 12 and not 0 <= which < len(variadic)):
@@ -1310,15 +1290,12 @@ def _time(dtype):
     if dtype[0] != "t" or dtype[1] == "i":
         return None
     from datetime import UTC, date, datetime, timedelta
+    from zoneinfo import ZoneInfo
 
-    scale, zone = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None
-    if dtype[1] == "s" and dtype[4:]:
-        if dtype[4] in "+-" or dtype[4:] == "Z":
-            zone = datetime.strptime(dtype[4:], "%z").tzinfo
-        else:
-            from zoneinfo import ZoneInfo
-
-            zone = UTC if dtype[4:] in ("UTC", "utc") else ZoneInfo(dtype[4:])
+    scale, zone, name = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None, dtype[4:]
+    if dtype[1] == "s" and name:
+        apart = name[0] in "+-" or name == "Z"
+        zone = datetime.strptime(name, "%z").tzinfo if apart else UTC if name in ("UTC", "utc") else ZoneInfo(name)
 
     def convert(number):
         micros, rest = divmod(number, 1000) if dtype[2] == "n" else (number * scale, 0)
