@@ -853,7 +853,7 @@ def _imported(field, address, owner):
         if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
             raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
         held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
-    parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
+    parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children)) if fields else ()
     needed, have = end if layout == "struct" else end * width if layout == "fixed list" else last, list(map(len, parts))
     if min(have, default=needed) < needed:
         raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
