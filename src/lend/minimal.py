@@ -9,8 +9,9 @@ standard library; NumPy is imported by `column_to_ndarray` alone.
     chunks(x)   the list of columns, where there may be several chunks; a table is a column of structs
 
 What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it goes.
-Memory of a device is described and never touched. What is not understood, or what pure Python cannot do, is refused
-with the reason (`Refused`); the package lend, of which this is a part, does more of it.
+Memory of a device is described and never touched. Read-only memory has read-only memoryviews; behind them, as `obj`,
+is an array of ctypes, which knows no read-only memory: nobody should write there. What is not understood, or what pure
+Python cannot do, is refused with the reason (`Refused`); the package lend, of which this is a part, does more of it.
 
 Specifications: buffer protocol, docs.python.org/3/c-api/buffer.html; DLPack, dmlc.github.io/dlpack; array interfaces,
 numpy.org/doc/stable/reference/arrays.interface.html; Arrow, arrow.apache.org/docs/format/CDataInterface.html; dataframe
@@ -85,7 +86,7 @@ _ALL = (ctypes.c_char * _LARGEST).from_address(0)  # every address: what struct 
 
 
 def _peek(layout, address):
-    return layout.unpack_from(_ALL, address)
+    return layout.unpack_from(_ALL, address) if address else layout.unpack(bytes(layout.size))
 
 
 def _integers(address, count, code="q"):
@@ -98,8 +99,7 @@ class Owner:
     __slots__ = ("__weakref__", "_debts", "producer")
 
     def __init__(self, producer):
-        self.producer = producer
-        self._debts = []
+        self.producer, self._debts = producer, []
 
     def owes(self, give_back, *arguments):
         self._debts.append((give_back, arguments))
@@ -108,9 +108,14 @@ class Owner:
         if self._debts and ends():  # of the interpreter: nobody can be called, so that all of it stays
             keep(self)
             return
-        debts, self._debts = self._debts, None
+        debts, self._debts, failed = self._debts, None, None
         for give_back, arguments in debts or ():
-            give_back(*arguments)
+            try:
+                give_back(*arguments)
+            except BaseException as error:  # noqa: BLE001 - the others are owed all the same
+                failed = failed or error
+        if failed:
+            raise failed  # to sys.unraisablehook
 
     def __deepcopy__(self, memo=None):
         return self  # a second one would pay a second time; pandas copies what it keeps of a frame
@@ -183,17 +188,20 @@ class _Lent:
 
     def __dlpack__(self, **keywords):
         """A capsule made by what lent the memory, if this is all of it: a deleter must not be Python."""
+        if keywords.get("copy"):
+            raise Refused("a copy is not what lies here: lend.view(x).__dlpack__(copy=True) makes one")
         give = getattr(self.owner.producer, "__dlpack__", None) if type(self) is Array else None
         capsule = None if give is None else give(**keywords)
         name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
         said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
         if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
-            raise Refused(f"a capsule of this {type(self).__name__} needs C: lend.view(x).__dlpack__() makes one")
+            raise Refused("a capsule of less or other than the producer's needs C: lend.view(x).__dlpack__() makes one")
         return capsule
 
     def _told(self, devices, strides):
         if self.device[0] not in devices or self.dtype[0] not in "<>|":
             raise AttributeError(f"this interface does not tell of {self!r}")
+        _alive(self)
         data = (self.ptr if self.nbytes else 0, self.readonly)
         return {"shape": self.shape, "typestr": self.dtype, "strides": strides, "data": data, "version": 3}
 
@@ -207,8 +215,17 @@ class _Lent:
         told = self._told((2,), None if self.c_contiguous else self.strides)
         return told if self.stream == "unknown" else told | {"stream": self.stream}
 
+    def __array__(self, dtype=None, copy=None):
+        """NumPy asks for this where nothing else was told, and would make an array of one object."""
+        raise Refused(
+            f"{self!r} tells NumPy of itself by __array_interface__, if the host has it and a typestr its dtype"
+        )
+
     def memoryview(self):
-        """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row."""
+        """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row.
+
+        Its `obj` is an array of ctypes, which can be written to even where the memoryview is read-only.
+        """
         kind, _, code = _parts(self.dtype)
         _on_host(self)
         memory = (ctypes.c_char * self.nbytes).from_address(self.ptr if self.nbytes else ctypes.addressof(_NOTHING))
@@ -217,8 +234,9 @@ class _Lent:
         shown = self.c_contiguous and self.dtype[0] in ("|", _ORDER) and kind not in "mM"
         try:
             view = memoryview(memory).cast("B").cast(code if shown else "", *shape)
-        except (TypeError, ValueError) as error:
-            raise Refused(f"a memoryview does not show {self!r} with strides {self.strides}: {error}") from None
+        except (TypeError, ValueError):
+            can = "numbers in the order of the machine, one after the other, and none in one dimension alone"
+            raise Refused(f"a memoryview shows {can}: not {self!r} with strides {self.strides}") from None
         return view.toreadonly() if self.readonly else view
 
     def __buffer__(self, flags):
@@ -234,8 +252,12 @@ _NOTHING = ctypes.c_char()  # a place for what is empty
 def _on_host(lent):
     if lent.device[0] not in _HOST:
         raise Refused(f"the host does not read {lent!r}: copy it with the library that made it")
+    _alive(lent)
+
+
+def _alive(lent):
     # in a cycle that the collector ends, a finalizer may come after the owner's
-    if getattr(lent.owner, "_debts", ()) is None:
+    if getattr(getattr(lent, "owner", None), "_debts", ()) is None:
         raise Refused(f"the memory of {lent!r} was given back")
 
 
@@ -245,10 +267,13 @@ def _kept(owner):
     return owner
 
 
-def _slice(part, what, values):
+def _span(part, length, what, values):
     if not isinstance(part, slice):
         raise TypeError(f"{what} is cut by slices; its values are read by {values}")
-    return part
+    start, stop, step = part.indices(length)
+    if step != 1:
+        raise ValueError(f"{what} has no gaps: it is cut in steps of 1")
+    return start, max(0, stop - start)
 
 
 class Buffer(_Lent):
@@ -263,17 +288,16 @@ class Buffer(_Lent):
     def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
         self.owner = _kept(owner)
+        if nbytes < 0 or (nbytes and not 0 < ptr <= 2**64 - nbytes):
+            raise Refused(f"no {nbytes} bytes lie at the address {ptr}")
 
     @property
     def shape(self):
         return (self.nbytes,)
 
     def __getitem__(self, part):
-        start, stop, step = _slice(part, "a Buffer", "memoryview()").indices(self.nbytes)
-        if step != 1:
-            raise ValueError("a Buffer has no gaps: it is cut in steps of 1")
-        place = self.ptr + start, max(0, stop - start)
-        return Buffer(*place, self.device, self.readonly, self.owner, self.stream)
+        start, count = _span(part, self.nbytes, "a Buffer", "memoryview()")
+        return Buffer(self.ptr + start, count, self.device, self.readonly, self.owner, self.stream)
 
 
 class Array(_Lent):
@@ -288,6 +312,7 @@ class Array(_Lent):
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
         itemsize = high = _parts(dtype)[1]
+        shape = shape if type(shape) is tuple else tuple(shape)
         room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
         if axis > _DEEPEST or (strides is not None and len(strides) != axis):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
@@ -331,7 +356,7 @@ class Array(_Lent):
     def tolist(self):
         """The values, in lists of lists; times as integers in their unit."""
         _on_host(self)
-        return self._values(self.ptr, 0)
+        return _in_python(self, lambda: self._values(self.ptr, 0))
 
     def _values(self, address, dim):
         if dim == len(self.shape):
@@ -340,6 +365,14 @@ class Array(_Lent):
         if dim + 1 < len(self.shape) or stride != self.itemsize or not stride:
             return [self._values(address + i * stride, dim + 1) for i in range(extent)]
         return _unpacked(self.dtype, ctypes.string_at(address, extent * stride)) if extent else []
+
+
+def _in_python(lent, read):
+    """What `read` makes of memory that may hold what no object of Python's says."""
+    try:
+        return read()
+    except (ArithmeticError, LookupError, OSError, ValueError) as error:
+        raise Refused(f"{lent!r} holds what Python has no object for: {type(error).__name__}: {error}") from None
 
 
 def _unpacked(dtype, data):
@@ -377,6 +410,9 @@ class Column:
     def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
         self.children, self.dictionary, self.about = children, dictionary, {} if about is None else about
+        if nulls[0] == "sentinel" and dtype in ("e", "f"):  # as wide as what it is compared with
+            code = _FIXED[dtype]
+            self.nulls = "sentinel", struct.unpack(code, struct.pack(code, nulls[1]))[0]
 
     @property
     def name(self):
@@ -394,13 +430,15 @@ class Column:
         if isinstance(part, str):
             found = [child for child in self.children if child.name == part]
             if len(found) != 1 or self.dtype != "+s" or self.nulls[0] != "none":
-                raise KeyError(f"{part!r} names no column of {self!r}, or several, or one whose rows may be missing")
+                names = [child.name for child in self.children]
+                raise KeyError(f"{part!r} is not one of the columns {names}, or {self!r} is no table without null rows")
             return found[0][self.offset : self.offset + self.length]
-        start, stop, step = _slice(part, "a Column", "tolist(), or column_to_ndarray(x)").indices(self.length)
-        if step != 1:
-            raise ValueError("a Column is cut in steps of 1")
-        shared = (self.nulls, dict(self.buffers), self.children, self.dictionary)
-        return Column(self.dtype, max(0, stop - start), self.offset + start, *shared, self.about)
+        start, count = _span(part, self.length, "a Column", "tolist(), or column_to_ndarray(x)")
+        return self._at(count, self.offset + start, dict(self.buffers))
+
+    def _at(self, length, offset, buffers):
+        shared = self.children, self.dictionary, self.about
+        return Column(self.dtype, length, offset, self.nulls, buffers, *shared)
 
     @property
     def null_count(self):
@@ -409,7 +447,10 @@ class Column:
 
     def tolist(self):
         """Python values, None for what is missing, structs as dicts; a time that datetime cannot hold is refused."""
-        return list(map(_reader(self, 0, self.length), range(self.length)))
+        return _in_python(self, lambda: list(map(_reader(self, 0, self.length), range(self.length))))
+
+    def __array__(self, dtype=None, copy=None):
+        raise Refused(f"NumPy would lose what is missing in {self!r}: column_to_ndarray(x) keeps it")
 
     def __dataframe__(self, nan_as_null=False, allow_copy=True):
         if nan_as_null:
@@ -433,13 +474,15 @@ def _first(obj, doors, what):
         else:
             if made is not None:
                 return made
-    raise Refused(f"{_full_name(obj)} is not lent as {what}: {'; '.join(tried) or 'it has no protocol for that'}")
+    columns = any(hasattr(type(obj), name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"))
+    way = "column(x) reads it" if columns else "numpy.asarray(x) or pyarrow.array(x) makes what has one"
+    said = "; ".join(tried or ("it has no protocol for that: " + way,))
+    raise Refused(f"{_full_name(obj)} is not lent as {what}: {said}")
 
 
 def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
-    if hasattr(obj, "mask") and hasattr(obj, "fill_value"):  # no protocol of such an array tells of its mask
-        raise Refused(f"some elements of this {_full_name(obj)} may be masked: column(x) takes them for missing")
+    _unmasked(obj, getattr(obj, "mask", None))  # of which no protocol tells
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
         doors = (_by_dlpack, _by_cuda_interface, _by_host)
@@ -452,6 +495,22 @@ def array(obj):
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
+def _unmasked(obj, mask):
+    if mask is not None and not callable(mask):  # pandas has a method of that name
+        way = "column(x) takes the masks of numpy.ma and of __array_interface__ for nulls; or take data and mask apart"
+        raise Refused(f"some elements of this {_full_name(obj)} may be masked: {way}")
+
+
+def _told_mask(obj):
+    """The mask in an interface, for which the buffer protocol and DLPack have no word; NumPy's own has none."""
+    compiled = type(getattr(type(obj), "__array_interface__", None)) is _COMPILED
+    told = None if compiled else getattr(obj, "__array_interface__", None)
+    return told.get("mask") if type(told) is dict else None
+
+
+_COMPILED = type(int.real)
+
+
 def buffer(obj):
     """The bytes of an array of any library as a Buffer, from the lowest to the highest; nothing is copied."""
     return obj if type(obj) is Buffer else array(obj).buffer
@@ -462,7 +521,7 @@ def _release(lease, held):
     _release_buffer(lease)
 
 
-def _by_buffer(obj):
+def _by_buffer(obj, masked=False):
     lease, owner = _Lease(), Owner(obj)  # a lease never moves: some exporters point into it
     try:
         if _get_buffer(obj, lease, 0x11C):  # PyBUF_FULL_RO: asked for less, some exporters tell half of it
@@ -476,10 +535,9 @@ def _by_buffer(obj):
         held = obj if held == id(obj) else _object.from_buffer(lease, 8).value
         owner.owes(_release, lease, held)
         _decref(held)
+    masked or _unmasked(obj, _told_mask(obj))
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
-        raise Refused(
-            f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, {'a' if shape else 'no'} shape"
-        )
+        raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape told: {bool(shape)}")
     if lease.suboffsets and max(lease.suboffsets[:ndim], default=-1) >= 0:
         raise Refused("its rows lie behind pointers (suboffsets): lend.view(x, copy=True) gathers them")
     format = lease.format
@@ -538,6 +596,7 @@ def _by_dlpack(obj):
         if not hasattr(type(obj), "__dlpack__"):
             return None
         device, kept = _announced(obj, None), obj
+        _unmasked(obj, _told_mask(obj))
         try:
             capsule = obj.__dlpack__(max_version=(1, 3))
         except TypeError as error:
@@ -600,28 +659,23 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
     if not isinstance(shape, tuple | list) or not isinstance(steps, tuple | list | None):
         raise Refused(f"shape {shape!r:.90} and strides {steps!r:.90} are not both tuples")
     shape, steps = tuple(map(index, shape)), None if steps is None else tuple(map(index, steps))
-    if told.get("mask") is not None and not masked:
-        raise Refused("some of its elements are masked: column(x) takes them for missing")
-    meant = getattr(getattr(obj, "dtype", None), "name", None)
+    masked or _unmasked(obj, told.get("mask"))
+    meant, plain = getattr(getattr(obj, "dtype", None), "name", None), [("", dtype)]
     if meant in _NAMED.values() and dtype[2:] == str(_parts(meant)[1]) and (dtype[0] != ">" or dtype[2:] == "1"):
         dtype = meant
-    elif dtype[1:2] == "V" and (
-        (told.get("descr") or [("", dtype)]) != [("", dtype)] or not (meant is None or meant[:4] == "void")
-    ):
+    elif dtype[1:2] == "V" and (plain != (told.get("descr") or plain) or (meant or "void")[:4] != "void"):
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
         raise Refused("a NumPy scalar shows memory that is gone already: numpy.asarray(x) has some of its own")
-    stream = told.get("stream")
-    if stream is not None and (type(stream) is not int or stream < 1):
+    stream = told.get("stream", None if device[0] == 1 else "unknown")
+    if stream not in (None, "unknown") and (type(stream) is not int or stream < 1):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
-    if device[0] != 1:
-        stream = stream if "stream" in told else "unknown"
     if type(data) is tuple or device[0] != 1:
         ptr, readonly = data
         if type(data) is not tuple or told.get("offset"):
             raise Refused(f"data {data!r:.90} with offset {told.get('offset')!r:.30} is no place")
         return Array(index(ptr), shape, steps, dtype, device, readonly, Owner(obj), stream)
-    lent = _by_buffer(obj) if data is None else array(data)  # this one has bounds
+    lent = _by_buffer(obj, masked) if data is None else array(data)  # this one has bounds
     made = Array(lent.ptr + index(told.get("offset", 0)), shape, steps, dtype, device, lent.readonly, lent.owner)
     start = made.buffer.ptr - lent.ptr
     if start < 0 or start + made.buffer.nbytes > lent.nbytes or not lent.c_contiguous or lent.device != device:
@@ -650,6 +704,7 @@ def _by_pointer(obj):
     size = next((size for size in sizes if size is not None), None)
     if type(ptr) is not int or type(size) is not int:
         return None
+    _alive(obj)
     if not hasattr(obj, "__dlpack_device__"):  # a pointer into another device ends the process that reads it
         for name in ("device", "device_type", "device_id", "device_ordinal"):
             said = getattr(obj, name, None)
@@ -689,7 +744,7 @@ _LAYOUTS = {format: _fixed(struct.calcsize("=" + code)) for format, code in _FIX
 }  # fmt: skip
 
 
-def _layout(dtype):
+def _layout(dtype, name=""):
     found = _LAYOUTS.get(dtype)
     if found is not None:
         return found
@@ -703,7 +758,7 @@ def _layout(dtype):
         bits = int(numbers[2]) if len(numbers) == 3 else 128
         if start == "d" and len(numbers) in (2, 3) and bits in (32, 64, 128, 256):
             return _fixed(bits // 8)
-    raise Refused(f"the Arrow format {dtype!r:.60} is not read here")
+    raise Refused(f"the Arrow format {dtype!r:.60}{' of ' + repr(name) if name else ''} is not read here")
 
 
 def _moved(layout, source, at=0):
@@ -747,9 +802,7 @@ def _text(address):
 
 def _field(address, seen=(), depth=0):
     """A schema: format, its layout, fields, dictionary, and what else it says."""
-    format, name, metadata, flags, count, children, dictionary, release, _ = (
-        _peek(_SCHEMA, address) if address else (0,) * 9
-    )
+    format, name, metadata, flags, count, children, dictionary, release, _ = _peek(_SCHEMA, address)
     seen = seen or set()
     if not release or not format or depth > _DEEPEST or address in seen:
         raise Refused(
@@ -758,7 +811,7 @@ def _field(address, seen=(), depth=0):
     seen.add(address)
     dtype = _text(format)
     fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)] if count else ()
-    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype)
+    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype, _text(name))
     pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
     if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
         raise Refused(f"the schema of {_text(name)!r} contradicts itself: {dtype!r} with {count} children")
@@ -773,16 +826,14 @@ def _wrong(field, what):
 def _imported(field, address, owner):
     """The Column that an ArrowArray holds; of the contents only what says how long a buffer is, is looked at."""
     dtype, (layout, width, roles, _), fields, words, about = field
-    length, nulls, offset, n_buffers, n_children, pointers, children, dictionary, release, _ = (
-        _peek(_ARRAY, address) if address else (0,) * 10
-    )
+    length, nulls, offset, n_buffers, n_children, pointers, children, words_at, release, _ = _peek(_ARRAY, address)
     end, last = offset + length, 0
     if not release:
         raise _wrong(field, "it is NULL, or was released before")
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
-    if n_children != len(fields) or (not dictionary) != (words is None):
-        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {dictionary:#x}")
+    if n_children != len(fields) or (not words_at) != (words is None):
+        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {words_at:#x}")
     if n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null":  # polars gives null one
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
     held, places = {}, _pointers(pointers, n_buffers)
@@ -802,14 +853,11 @@ def _imported(field, address, owner):
         if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
             raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
         held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
-    parts = ()
-    if fields:
-        parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children))
-        needed = end if layout == "struct" else end * width if layout == "fixed list" else last
-        if any(part.length < needed for part in parts):
-            have = [part.length for part in parts]
-            raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
-    words = _imported(words, dictionary, owner) if words else None
+    parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children)) if fields else ()
+    needed, have = end if layout == "struct" else end * width if layout == "fixed list" else last, list(map(len, parts))
+    if min(have, default=needed) < needed:
+        raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
+    words = _imported(words, words_at, owner) if words else None
     lacking = ("bitmask", 0) if "validity" in held else ("none", None)
     return Column(dtype, length, offset, lacking, held, parts, words, about)
 
@@ -854,7 +902,20 @@ def _by_arrow_stream(obj):
     while _ARRAY.unpack(contents := pulled(get_next, _ARRAY))[8]:
         owner, own = _moved(_ARRAY, contents)
         found.append(_imported(field, ctypes.addressof(own), owner))
-    return found
+    # what has a length has that many rows; a reader without one may have been drained
+    return found or ([_empty(field)] if bare or hasattr(type(obj), "__len__") else [])
+
+
+def _empty(field):
+    dtype, (layout, width, roles, _), fields, words, about = field
+    held = {role: _nothing(width * more) for role, _, more in roles if role != "validity"}
+    if layout == "views":
+        held["variadic"] = ()
+    return Column(dtype, 0, 0, ("none", None), held, tuple(map(_empty, fields)), words and _empty(words), about)
+
+
+def _nothing(nbytes):
+    return Buffer(_ZERO, nbytes, (1, 0), True, Owner(None))
 
 
 def chunks(obj, *, allow_copy=False):
@@ -863,17 +924,17 @@ def chunks(obj, *, allow_copy=False):
     `allow_copy` is handed on to `__dataframe__`: some producers lend text no other way. What gives its chunks only once
     (a reader) has none the second time.
     """
-    by_dataframe = _by_dataframe_copying if allow_copy else _by_dataframe
-    doors = (_by_arrow_array, _by_arrow_stream, by_dataframe, _by_array)
+    doors = (_by_arrow_array, _by_arrow_stream, _by_dataframe_copying if allow_copy else _by_dataframe, _by_array)
     return [obj] if type(obj) is Column else _first(obj, doors, "columns")
 
 
 def column(obj, *, allow_copy=False):
-    """The one column of an object; what has several chunks is refused, or none."""
+    """The one column of an object; several chunks with rows are refused (chunks(x) has those of a reader, once)."""
     found = chunks(obj, allow_copy=allow_copy)
+    found = [part for part in found if part.length] or found[:1]
     if len(found) != 1:
-        many = f"{_full_name(obj)} has {len(found)} chunks"
-        raise Refused(f"{many}: chunks(x) lists them")
+        way = "chunks(x) lists them; a reader gives them once, and has given them now"
+        raise Refused(f"{_full_name(obj)} has {len(found)} chunks: {way}")
     return found[0]
 
 
@@ -884,7 +945,7 @@ _ARROW_OF = dict(
 
 def _by_array(obj):
     masked = hasattr(obj, "mask") and hasattr(obj, "fill_value")  # a masked array of NumPy's, whose 1 is missing
-    mask = obj.mask if masked else (getattr(obj, "__array_interface__", None) or {}).get("mask")
+    mask = obj.mask if masked else _told_mask(obj)
     values = array(obj.data) if masked else array(obj) if mask is None else _by_interface(obj, masked=True)
     body, _, unit = values.dtype[1:].partition("[")
     timed = body in ("M8", "m8")
@@ -919,15 +980,22 @@ def _by_dataframe(obj, allow_copy=False):
     if not hasattr(type(obj), "__dataframe__"):
         return None
     frame = obj.__dataframe__(allow_copy=allow_copy)
-    return [_table(part) for part in (frame.get_chunks() if frame.num_chunks() > 1 else [frame])]
+    return [_table(part, (obj, frame)) for part in (frame.get_chunks() if frame.num_chunks() > 1 else [frame])]
 
 
 def _by_dataframe_copying(obj):
     return _by_dataframe(obj, allow_copy=True)
 
 
-def _table(frame):
-    fields = [_told_column(frame.get_column(i), str(name)) for i, name in enumerate(frame.column_names())]
+def _table(frame, kept):
+    fields = []
+    for i, name in enumerate(frame.column_names()):
+        try:
+            fields.append(_told_column(frame.get_column(i), str(name), (*kept, frame)))
+        except Exception as error:
+            if isinstance(error, MemoryError | RecursionError):
+                raise
+            raise Refused(f"its column {name!r} is not lent: {type(error).__name__}: {error}") from None
     rows = frame.num_rows()
     rows = max([field.length for field in fields], default=0) if rows is None else rows
     if len(fields) != frame.num_columns() or any(field.length != rows for field in fields):
@@ -935,21 +1003,21 @@ def _table(frame):
     return Column("+s", rows, 0, ("none", None), {}, tuple(fields))
 
 
-def _told_column(told, name):
+def _told_column(told, name, kept):
     """A column of the protocol. Its own dtype counts: those beside the buffers are wrong in half of the libraries."""
     (kind, bits, dtype, order), (null, value), words, ordered = told.dtype, told.describe_null, None, False
     length, offset = index(told.size() if callable(told.size) else told.size), index(told.offset)
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
-        raise Refused(
-            f"{name!r} has {told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
-        )
+        told = f"{told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
+        raise Refused(f"{name!r} has {told}")
     given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
-    held = {role: _told_buffer(pair[0], f"{role} of {name!r}") for role, pair in given.items()}
+    kept = *kept, told  # of some producers it is the column or the frame that keeps the memory alive
+    held = {role: _told_buffer(pair[0], f"{role} of {name!r}", kept) for role, pair in given.items()}
     widths = {role: pair[1][1] if len(pair) > 1 else None for role, pair in given.items()}  # as the buffers' dtypes say
     if kind == _CATEGORICAL:
         said = told.describe_categorical
         ordered, _, words = said if type(said) is tuple else (said["is_ordered"], True, said["categories"])
-        words = _told_column(words, f"categories of {name}")
+        words = _told_column(words, f"categories of {name}", kept)
         dtype = dtype if dtype in _INDEX else {8: "c", 16: "s", 32: "i"}.get(bits, "l")
     elif kind == _BOOL:
         dtype = "?" if bits == 8 else "b"
@@ -972,7 +1040,7 @@ def _told_column(told, name):
         held.pop("validity", None)
     for role, size, more in roles:
         if not end and role != "validity":  # nobody needs to give them, and a reader looks for one offset
-            held[role] = Buffer(_ZERO, width if more else 0, (1, 0), True, Owner(None))
+            held[role] = _nothing(width * more)
         room = ((end + more) * (8 if role == "validity" and null == 4 else size) + 7) // 8
         if (role != "validity" or null > 2) and (role not in held or held[role].nbytes < room):
             raise Refused(f"{name!r} needs {room} bytes of {role}, and {held.get(role)} was given")
@@ -985,18 +1053,45 @@ def _told_column(told, name):
     return Column(dtype, length, offset, nulls, held, (), words, {"name": name, "ordered": bool(ordered)})
 
 
-def _told_buffer(told, what):
+def _told_buffer(told, what, kept):
     found = _by_pointer(told)
     if found is None:
         raise Refused(f"the {what} are given as {_full_name(told)}, without an integer ptr and bufsize")
+    found.owner.owes(id, kept)
     return found.buffer
 
 
-class _FrameColumn:
+def _from_its_byte(column):
+    """The same, of buffers that begin with it: some readers forget the offset. Bits leave up to 7 of it."""
+    kind, held = column.nulls[0], dict(column.buffers)
+    skipped = column.offset % 8 if kind == "bitmask" or column.dtype == "b" else 0
+    first, end = column.offset - skipped, column.offset + column.length
+    for role, bits, more in _layout(column.dtype)[2]:
+        if role in held and bits:
+            size = 8 if role == "validity" and kind == "bytemask" else bits
+            held[role] = held[role][first * size // 8 : ((end + more) * size + 7) // 8]
+    return column._at(column.length, skipped, held)
+
+
+class _Told:
+    """What a frame and a column of one have in common."""
+
+    def num_chunks(self):
+        return 1
+
+    def get_chunks(self, n_chunks=None):
+        count = n_chunks or 1
+        step = -(-self.column.length // count)
+        return [type(self)(self.column[i * step : (i + 1) * step]) for i in range(count)]
+
+
+class _FrameColumn(_Told):
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
     def __init__(self, column):
-        self.column, self.offset, self.metadata = column, column.offset, {}
+        self.column, self.metadata, (kind, value) = _from_its_byte(column), {}, column.nulls
+        self.offset = self.column.offset
+        self.describe_null = (2, -(2**63)) if kind == "nat" else (_NULLS.index(kind), value)
 
     @property
     def dtype(self):
@@ -1012,44 +1107,33 @@ class _FrameColumn:
         return self.column.null_count
 
     @property
-    def describe_null(self):
-        kind, value = self.column.nulls
-        return (2, -(2**63)) if kind == "nat" else (_NULLS.index(kind), value)
-
-    @property
     def describe_categorical(self):
         if self.column.dictionary is None:
             raise TypeError(f"{self.column!r} is not categorical")
         categories = _FrameColumn(self.column.dictionary)
         return {"is_ordered": self.column.about.get("ordered", False), "is_dictionary": True, "categories": categories}
 
+    @property
+    def _col(self):
+        """The values, by the name under which pandas looks for those of categories."""
+        column = self.column
+        return column.tolist() if column.null_count or column.dtype[4:] else column_to_ndarray(column)
+
     def size(self):
         return self.column.length
 
-    def num_chunks(self):
-        return 1
-
-    def get_chunks(self, n_chunks=None):
-        return [_FrameColumn(part) for part in _cut(self.column, n_chunks)]
-
     def get_buffers(self):
-        kind, bits, dtype, _ = self.dtype
+        (kind, bits, dtype, _), held = self.dtype, self.column.buffers
         data = {_STRING: (_UNSIGNED, 8, "C", "="), _DATETIME: (_INTEGER, 64, "l", "=")}.get(kind, self.dtype)
         types = {
             "data": (_kind(dtype), bits, dtype, "=") if kind == _CATEGORICAL else data,
             "validity": (_BOOL, 1 if self.column.nulls[0] == "bitmask" else 8, "b", "="),
             "offsets": (_INTEGER, 64, "l", "=") if dtype == "U" else (_INTEGER, 32, "i", "="),
         }
-        held = self.column.buffers
-        return {role: (held[role], kind) if role in held else None for role, kind in types.items()}
+        return {role: (held[role], type) if role in held else None for role, type in types.items()}
 
 
-def _cut(column, count):
-    step = -(-column.length // (count or 1))
-    return [column[i * step : (i + 1) * step] for i in range(count or 1)]
-
-
-class _Frame:
+class _Frame(_Told):
     """A table, or a column as the only one of its table, as the dataframe protocol has it."""
 
     version = 0
@@ -1071,9 +1155,6 @@ class _Frame:
     def num_rows(self):
         return self.column.length
 
-    def num_chunks(self):
-        return 1
-
     def column_names(self):
         return [field.name for field in self.fields]
 
@@ -1081,19 +1162,19 @@ class _Frame:
         return _FrameColumn(self.fields[i])
 
     def get_column_by_name(self, name):
-        return self.get_column(self.column_names().index(name))
+        return self.select_columns_by_name([name]).get_column(0)
 
     def get_columns(self):
-        return [_FrameColumn(field) for field in self.fields]
+        return list(map(_FrameColumn, self.fields))
 
     def select_columns(self, indices):
         return _Frame(Column("+s", self.column.length, 0, ("none", None), {}, tuple(self.fields[i] for i in indices)))
 
     def select_columns_by_name(self, names):
-        return self.select_columns([self.column_names().index(name) for name in names])
-
-    def get_chunks(self, n_chunks=None):
-        return [_Frame(part) for part in _cut(self.column, n_chunks)]
+        known = self.column_names()
+        if not set(names) <= set(known):
+            raise KeyError(f"{names} are not all among the columns {known}")
+        return self.select_columns(list(map(known.index, names)))
 
 
 # -- values --------------------------------------------------------------------------------------------------------
@@ -1167,11 +1248,11 @@ def _reader(column, first, count, structs=dict):
         values = lambda i: [field(i) for field in fields]  # noqa: E731
         read = (lambda i: dict(zip(names, values(i), strict=True))) if structs is dict else lambda i: structs(values(i))
     elif layout == "views":
-        views, decode = _bytes(held["views"], at * 16, count * 16), _decoder(dtype)
+        views, decode = _bytes(held["views"], at * 16, count * 16), bytes.decode if dtype[-1] in "uU" else bytes
         read = lambda i: decode(_viewed(views[i * 16 : i * 16 + 16], held["variadic"]))  # noqa: E731
     elif layout == "bytes":
         starts, sizes = _spans(column, layout, at, count)
-        data, decode = held["data"], _decoder(dtype)
+        data, decode = held["data"], bytes.decode if dtype[-1] in "uU" else bytes
         read = lambda i: decode(_bytes(data, starts[i], sizes[i]))  # noqa: E731
     elif layout != "null":
         starts, sizes = _spans(column, layout, at, count)
@@ -1197,10 +1278,6 @@ def _spans(column, layout, at, count):
     return starts[:-1], [stop - start for start, stop in pairwise(starts)]
 
 
-def _decoder(dtype):
-    return bytes.decode if dtype[-1] in "uU" else bytes
-
-
 def _viewed(view, variadic):
     size, _, which, start = struct.unpack("=iiii", view)
     if size < 0 or (size > 12 and not 0 <= which < len(variadic)):
@@ -1213,15 +1290,12 @@ def _time(dtype):
     if dtype[0] != "t" or dtype[1] == "i":
         return None
     from datetime import UTC, date, datetime, timedelta
+    from zoneinfo import ZoneInfo
 
-    scale, zone = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None
-    if dtype[1] == "s" and dtype[4:]:
-        if dtype[4] in "+-Z":
-            zone = datetime.strptime(dtype[4:], "%z").tzinfo
-        else:
-            from zoneinfo import ZoneInfo
-
-            zone = UTC if dtype[4:] in ("UTC", "utc") else ZoneInfo(dtype[4:])
+    scale, zone, name = {"s": 10**6, "m": 1000, "u": 1, "n": 1, "D": 86400 * 10**6}[dtype[2]], None, dtype[4:]
+    if dtype[1] == "s" and name:
+        apart = name[0] in "+-" or name == "Z"
+        zone = datetime.strptime(name, "%z").tzinfo if apart else UTC if name in ("UTC", "utc") else ZoneInfo(name)
 
     def convert(number):
         micros, rest = divmod(number, 1000) if dtype[2] == "n" else (number * scale, 0)
@@ -1262,6 +1336,8 @@ def column_to_ndarray(column):
         _on_host(data)
         ptr = data.ptr + column.offset * _layout(dtype)[1]
         values = np.asarray(Array(ptr, (count,), None, order + body, data.device, data.readonly, data.owner))
+        if body[0] in "mM" and (values.view("i8")[~gone] == -(2**63)).any():
+            raise Refused(f"{column!r} has a time of -2**63, which is no time (NaT) to NumPy: tolist() has the others")
     elif dtype == "b":
         values = np.array(_bits(column.buffers["data"], column.offset, count), bool)
     else:

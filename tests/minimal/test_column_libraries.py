@@ -124,11 +124,49 @@ def test_rows_without_columns_are_counted():
     assert minimal.column(pa.array([{}] * 5, pa.struct([]))).tolist() == [{}] * 5
 
 
-def test_a_chunked_array_of_no_chunk_has_no_column():
+def empty_types():
+    import pyarrow as pa
+
+    plain = [pa.int64(), pa.bool_(), pa.null(), pa.string(), pa.large_binary(), pa.string_view(), pa.timestamp("us")]
+    plain += [pa.list_(pa.int8()), pa.large_list(pa.int8()), pa.list_view(pa.int8()), pa.list_(pa.int8(), 2)]
+    plain += [pa.map_(pa.string(), pa.int8()), pa.dictionary(pa.int8(), pa.string()), pa.decimal128(9, 2)]
+    return [*plain, pa.struct([("a", pa.list_(pa.string())), ("b", pa.bool_())])]
+
+
+@pytest.mark.parametrize("i", range(15))
+def test_what_has_no_chunk_and_a_length_is_a_column_without_rows(i):
     pa = pytest.importorskip("pyarrow")
-    assert minimal.chunks(pa.chunked_array([], pa.int64())) == []
-    with pytest.raises(minimal.Refused, match="has 0 chunks"):
-        minimal.column(pa.chunked_array([], pa.int64()))
+    type = empty_types()[i]
+    (part,) = minimal.chunks(pa.chunked_array([], type))
+    whole = minimal.column(pa.table({"a": pa.chunked_array([], type)}))
+    assert (part.tolist(), part.null_count, whole.tolist(), whole["a"].tolist(), len(part)) == ([], 0, [], [], 0)
+    same = minimal.column(pa.array([], type))
+    assert (part.dtype, [child.dtype for child in part.children]) == (same.dtype, [c.dtype for c in same.children])
+    assert part.buffers.keys() >= same.buffers.keys() - {"validity"}
+    assert minimal.column_to_ndarray(part).shape == (0,)
+
+
+def test_a_frame_without_rows_is_given_on():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": pa.chunked_array([], pa.string()), "b": pa.chunked_array([], pa.int8())})
+    from pyarrow import interchange
+
+    told = minimal.column(interchange.from_dataframe(minimal.column(table)))
+    assert [(field.name, field.dtype, len(field)) for field in told.children] == [("a", "u", 0), ("b", "c", 0)]
+
+
+def test_chunks_without_rows_are_none_to_a_column():
+    pa = pytest.importorskip("pyarrow")
+    assert minimal.column(pa.chunked_array([[], [1, 2], []], pa.int64())).tolist() == [1, 2]
+    assert minimal.column(pa.chunked_array([[], []], pa.int64())).tolist() == []
+
+
+def test_a_reader_of_several_chunks_says_that_it_was_read():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.concat_tables([pa.table({"a": [1]}), pa.table({"a": [2]})])
+    with pytest.raises(minimal.Refused, match=r"chunks\(x\) lists them; a reader gives them once"):
+        minimal.column(table.to_reader())
+    assert [part.tolist() for part in minimal.chunks(table.to_reader())] == [[{"a": 1}], [{"a": 2}]]
 
 
 def test_a_reader_that_was_drained_has_no_column_instead_of_one_without_rows():

@@ -1,8 +1,10 @@
 """Frames of the dataframe protocol that the minimal implementation takes: hand-made ones, and those of libraries."""
 
 import datetime
+import gc
 import struct
 import warnings
+import weakref
 
 import pytest
 
@@ -38,12 +40,19 @@ def values(told):
     return read(told).tolist()
 
 
+def small(code, bits, *numbers, **said):
+    data = struct.pack(f"{len(numbers)}{code}", *numbers)
+    return ToldColumn((FLOAT, bits, code, "="), len(numbers), data=data, **said)
+
+
 NULLS = {
     "none": (ints(1, 2, 3), [1, 2, 3]),
     "none, and NaN is a value": (floats(1, float("inf")), [1.0, float("inf")]),
     "nan": (floats(1, float("nan"), 3, null=(NAN, None)), [1.0, None, 3.0]),
     "a sentinel": (ints(1, -9, 3, null=(SENTINEL, -9)), [1, None, 3]),
     "a sentinel of floats": (floats(1, -9, 3, null=(SENTINEL, -9)), [1.0, None, 3.0]),
+    "a sentinel that float32 rounds": (small("f", 32, 0.5, 0.1, null=(SENTINEL, 0.1)), [0.5, None]),
+    "a sentinel that float16 rounds": (small("e", 16, 0.5, 0.1, null=(SENTINEL, 0.1)), [0.5, None]),
     "a sentinel that is NaN": (floats(1, float("nan"), null=(SENTINEL, float("nan"))), [1.0, None]),
     "bits, 0 is missing": (ints(1, 2, 3, null=(BITS, 0), validity=b"\x05"), [1, None, 3]),
     "bits, 1 is missing": (ints(1, 2, 3, null=(BITS, 1), validity=b"\x05"), [None, 2, None]),
@@ -231,6 +240,74 @@ def test_buffers_are_asked_for_once_and_copies_by_leave_alone():
     minimal.column(frame)
     minimal.column(frame, allow_copy=True)
     assert (frame.asked, told.asked) == ([False, True], 2)
+
+
+class Bare:
+    """A buffer that keeps nothing alive: what gave it does."""
+
+    def __init__(self, told):
+        self.ptr, self.bufsize = told.ptr, told.bufsize
+
+    def __dlpack_device__(self):
+        return (1, None)
+
+
+class Keeping(ToldColumn):
+    """A column that owns the memory of its buffers."""
+
+    def get_buffers(self):
+        self.lent = super().get_buffers()
+        return {role: pair and (Bare(pair[0]), pair[1]) for role, pair in self.lent.items()}
+
+
+def keeping_frame():
+    data = struct.pack("2b", 0, 1)
+    words = Keeping((INT, 64, "l", "="), 2, data=struct.pack("2q", 5, 6))
+    said = {"is_ordered": False, "is_dictionary": True, "categories": words}
+    column = Keeping((CATEGORICAL, 8, "c", "="), 2, data=data, categories=said)
+    return ToldFrame({"a": column}), column, words
+
+
+@pytest.mark.parametrize("part", ["codes", "categories"])
+@pytest.mark.parametrize("keeper", ["the frame", "the column"])
+def test_whatever_gave_a_buffer_lives_as_long_as_it(part, keeper):
+    frame, column, _ = keeping_frame()
+    gone = weakref.ref(frame if keeper == "the frame" else column)
+    taken = minimal.column(frame)["a"]
+    held = (taken if part == "codes" else taken.dictionary).buffers["data"]
+    del frame, column, taken
+    gc.collect()
+    assert gone() is not None
+    del held
+    gc.collect()
+    assert gone() is None
+
+
+def test_the_column_of_categories_lives_as_long_as_their_buffer():
+    frame, _, words = keeping_frame()
+    gone = weakref.ref(words)
+    held = minimal.column(frame)["a"].dictionary.buffers["data"]
+    del frame, _, words
+    gc.collect()
+    assert gone() is not None
+    assert bytes(held.memoryview()) == struct.pack("2q", 5, 6)
+
+
+def test_a_column_that_is_refused_is_named():
+    with pytest.raises(minimal.Refused, match="its column 'odd' is not lent"):
+        minimal.column(ToldFrame({"a": ints(1), "odd": ToldColumn((INT, 64, "l", "="), 1, data=Bare.__new__(Bare))}))
+
+
+def test_a_frame_of_chunks_lives_as_long_as_the_buffers_of_one():
+    frame = ToldFrame({}, parts=[ToldFrame({"a": ints(1)}), ToldFrame({"a": ints(2)})])
+    gone = weakref.ref(frame)
+    held = minimal.chunks(frame)[1]["a"].buffers["data"]
+    del frame
+    gc.collect()
+    assert gone() is not None
+    del held
+    gc.collect()
+    assert gone() is None
 
 
 def test_what_was_told_is_read_only():

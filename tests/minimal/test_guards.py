@@ -101,3 +101,85 @@ def test_a_refusal_names_no_protocol_that_is_not_there():
     with pytest.raises(minimal.Refused) as refused:
         minimal.array([1])
     assert "cuda" not in str(refused.value).lower()
+
+
+class Lending:
+    """Numbers with a mask, by DLPack alone."""
+
+    def __init__(self, mask=None):
+        self.numbers = __import__("numpy").arange(3.0)
+        if mask is not None:
+            self.mask = mask
+
+    def __dlpack__(self, **keywords):
+        return self.numbers.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+class Bytes(bytearray):
+    """What has a mask by an attribute or by its interface, and shows its bytes to whom asks for these."""
+
+    @property
+    def __array_interface__(self):
+        return {"shape": (3,), "typestr": "|u1", "version": 3, "mask": self.kept}
+
+
+def subclass(**members):
+    np = pytest.importorskip("numpy")
+    return np.arange(3.0).view(type("Masked", (np.ndarray,), members))
+
+
+def interface_with_mask(self):
+    np = pytest.importorskip("numpy")
+    return np.asarray(self.view(np.ndarray)).__array_interface__ | {"mask": np.array([True, False, True])}
+
+
+def bytes_with_mask():
+    made = Bytes(b"abc")
+    made.kept = pytest.importorskip("numpy").array([True, False, True])
+    return made
+
+
+def dlpack_beside_interface():
+    made = Lending()
+    made.__array_interface__ = interface_with_mask(made.numbers)
+    return made
+
+
+BY_INTERFACE = {
+    "an ndarray": (lambda: subclass(__array_interface__=property(interface_with_mask)), [0.0, None, 2.0]),
+    "bytes": (bytes_with_mask, [97, None, 99]),
+    "DLPack": (dlpack_beside_interface, [0.0, None, 2.0]),
+}
+BY_ATTRIBUTE = {
+    "an ndarray": lambda: subclass(mask=[1, 0, 1]),
+    "an ndarray that masks nothing now": lambda: subclass(mask=False),
+    "DLPack": lambda: Lending([1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("make", [row[0] for row in BY_INTERFACE.values()] + [*BY_ATTRIBUTE.values()])
+@pytest.mark.parametrize("take", [minimal.array, minimal.buffer])
+def test_what_has_a_mask_is_read_without_it_by_no_protocol(take, make):
+    pytest.importorskip("numpy")
+    with pytest.raises(minimal.Refused, match="may be masked: column"):
+        take(make())
+
+
+@pytest.mark.parametrize(("make", "values"), BY_INTERFACE.values(), ids=BY_INTERFACE)
+def test_the_mask_of_an_interface_is_the_nulls_of_a_column(make, values):
+    assert minimal.column(make()).tolist() == values
+
+
+@pytest.mark.parametrize("make", BY_ATTRIBUTE.values(), ids=BY_ATTRIBUTE)
+def test_a_mask_whose_meaning_nobody_told_is_no_nulls_of_a_column(make):
+    pytest.importorskip("numpy")
+    with pytest.raises(minimal.Refused, match="take data and mask apart"):
+        minimal.column(make())
+
+
+@pytest.mark.parametrize("mask", [None, lambda self: self])
+def test_a_method_named_mask_or_none_at_all_hides_nothing(mask):
+    assert minimal.array(subclass(mask=mask)).tolist() == [0.0, 1.0, 2.0]
