@@ -16,7 +16,7 @@ DEMO_LIBS ?= numpy pillow pyarrow apache-tvm-ffi 'torch==2.13.0; python_version 
 	'jax==0.10.2; python_version < "3.15"'
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
 # peers of the benchmarks beside those of the tests; all light, and none of them needs a GPU
-BENCH_LIBS ?= cuda-core cuda-bindings nanobind
+BENCH_LIBS ?= cuda-core cuda-bindings nanobind nanoarrow
 BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
 
 PYTEST_ARGS ?=

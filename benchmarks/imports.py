@@ -2,8 +2,10 @@
 
     python benchmarks/imports.py [--rounds 101] [--python PATH]
 
-Both packages are copied from the running environment into a virtual environment of their own, whose interpreter loads
-nothing else at its start; --python names an environment to use as it is. Writes results/imports.md and .json.
+Beside them stand lend/minimal.py, copied as the one file it is, and the two modules of the standard library that most
+of its import goes to. The packages are copied from the running environment into a virtual environment of their own,
+whose interpreter loads nothing else at its start; --python names an environment to use as it is. Writes
+results/imports.md and .json.
 """
 
 import argparse
@@ -22,7 +24,13 @@ import venv
 
 from harness import environment, report
 
-STATEMENTS = {"bare": "pass", "lend": "import lend", "arro3.core": "import arro3.core"}
+STATEMENTS = {
+    "bare": "pass",
+    "lend": "import lend",
+    "arro3.core": "import arro3.core",
+    "minimal.py, copied": "import minimal",
+    "ctypes and struct": "import ctypes, struct",
+}
 TARGET = 1.0  # of arro3.core
 MOST_MODULES, MOST_EXTENSIONS = 15, 8
 BANNED = (
@@ -39,17 +47,20 @@ print(json.dumps({{"added": added, "extensions": sum(f.endswith((".so", ".pyd"))
 """
 
 
-def fresh(folder):
+def fresh(place):
     """A virtual environment that holds copies of the packages and nothing else; returns its interpreter."""
-    venv.create(folder, with_pip=False, symlinks=os.name != "nt")
-    scheme = {"base": str(folder), "platbase": str(folder)}
+    venv.create(place, with_pip=False, symlinks=os.name != "nt")
+    scheme = {"base": str(place), "platbase": str(place)}
     site = pathlib.Path(sysconfig.get_path("purelib", "venv", vars=scheme))
     for package in ("lend", "arro3"):
         spec = importlib.util.find_spec(package)
         if spec is None:
             print(f"{package} is not installed here", file=sys.stderr)
             continue
-        shutil.copytree(next(iter(spec.submodule_search_locations)), site / package)
+        folder = pathlib.Path(next(iter(spec.submodule_search_locations)))
+        shutil.copytree(folder, site / package)
+        if package == "lend":
+            shutil.copy(folder / "minimal.py", site)
     return str(pathlib.Path(sysconfig.get_path("scripts", "venv", vars=scheme)) / "python")
 
 

@@ -1,7 +1,8 @@
-"""Bytes that a view of an ndarray takes, by tracemalloc over many of them, beside memoryview.
+"""Bytes that a view of an ndarray takes, by tracemalloc over many of them, beside memoryview; and a Column of Arrow's.
 
     python benchmarks/memory.py [--count 100000]
 
+What another library takes of the C heap for its part is not seen by tracemalloc.
 Writes results/memory.md and results/memory.json.
 """
 
@@ -15,6 +16,7 @@ import tracemalloc
 from harness import environment, report
 from harness.case import FLOOR
 
+COLUMN = "import pyarrow\nfrom lend.minimal import column\nx = {}"
 CASES = {
     "View of an ndarray": ("from lend import view", "view(a)", 300),
     "View and its owner": (
@@ -25,6 +27,12 @@ CASES = {
     "Buffer of an ndarray": ("from lend import buffer", "buffer(a)", None),
     "minimal.Array of an ndarray": ("from lend.minimal import array", "array(a)", None),
     "minimal.Buffer of an ndarray": ("from lend.minimal import buffer", "buffer(a)", None),
+    "minimal.Column of an Arrow array": (COLUMN.format("pyarrow.array([1, None])"), "column(x)", None),
+    "minimal.Column of an Arrow batch of three columns": (
+        COLUMN.format("pyarrow.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})"),
+        "column(x)",
+        None,
+    ),
     "slice of a View": ("from lend import view\nv = view(a)", "v[1:]", None),
     "memoryview": ("", "memoryview(a)", None),
     "ndarray view": ("", "a[:]", None),

@@ -3,6 +3,10 @@
 from harness.case import Row, Table, Target, ours, peer
 
 MINIMAL = "from lend import minimal\ntake = minimal.{}"
+# pyarrow hands an array of its own back as it is: it imports the capsules of what is none
+FOREIGN = """class Foreign:
+    def __init__(self, whole): self.whole = whole
+    def __arrow_c_array__(self, requested_schema=None): return self.whole.__arrow_c_array__(requested_schema)"""
 
 
 def source(name, setup, address, *peers, most=None):
@@ -19,6 +23,19 @@ def source(name, setup, address, *peers, most=None):
         (Target("minimal.array", "view", most),) if most else (),
         setup=setup,
         address=address,
+    )
+
+
+def columns(name, setup, capsules, *peers):
+    """A row for one kind of column, which lend reads by minimal alone so far."""
+    return Row(
+        name,
+        (
+            ours("minimal.column", "take(x)", MINIMAL.format("column"), ""),
+            peer("the producer's own capsules", capsules),
+            *peers,
+        ),
+        setup=setup,
     )
 
 
@@ -41,25 +58,29 @@ ROWS = (
         "x.data_ptr()",
         peer("np.from_dlpack", "take(x)", "import numpy\ntake = numpy.from_dlpack", "r.ctypes.data"),
     ),
-    Row(
+    columns(
         "Arrow array, int64 with nulls",
-        (
-            ours("minimal.column", "take(x)", MINIMAL.format("column"), ""),
-            peer("the producer's own capsules", "x.__arrow_c_array__()"),
-            peer("pyarrow.array", "take(x)", "take = pa.array"),
-            peer("arro3.core.Array", "take(x)", "import arro3.core\ntake = arro3.core.Array.from_arrow"),
-        ),
-        setup="import pyarrow as pa\nx = pa.array([1, None] * 500)",
+        "import pyarrow as pa\nx = pa.array([1, None] * 500)",
+        "x.__arrow_c_array__()",
+        peer("pyarrow.array of a foreign object", "take(x)", f"{FOREIGN}\nx, take = Foreign(x), pa.array"),
+        peer("arro3.core.Array", "take(x)", "import arro3.core\ntake = arro3.core.Array.from_arrow"),
+        peer("nanoarrow.c_array", "take(x)", "import nanoarrow\ntake = nanoarrow.c_array"),
     ),
-    Row(
+    columns(
         "Arrow record batch, three columns",
-        (
-            ours("minimal.column", "take(x)", MINIMAL.format("column"), ""),
-            peer("the producer's own capsules", "x.__arrow_c_array__()"),
-            peer("pyarrow.record_batch", "take(x)", "take = pa.record_batch"),
-            peer("arro3.core.RecordBatch", "take(x)", "import arro3.core\ntake = arro3.core.RecordBatch.from_arrow"),
-        ),
-        setup="import pyarrow as pa\nx = pa.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})",
+        "import pyarrow as pa\nx = pa.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})",
+        "x.__arrow_c_array__()",
+        peer("pyarrow.record_batch", "take(x)", f"{FOREIGN}\nx, take = Foreign(x), pa.record_batch"),
+        peer("arro3.core.RecordBatch", "take(x)", "import arro3.core\ntake = arro3.core.RecordBatch.from_arrow"),
+        peer("nanoarrow.c_array", "take(x)", "import nanoarrow\ntake = nanoarrow.c_array"),
+    ),
+    columns(
+        "polars series, int64 with nulls",
+        "import polars\nx = polars.Series([1, None] * 500)",
+        "x.__arrow_c_stream__()",
+        peer("pyarrow.chunked_array", "take(x)", "import pyarrow\ntake = pyarrow.chunked_array"),
+        peer("arro3.core.ChunkedArray", "take(x)", "import arro3.core\ntake = arro3.core.ChunkedArray.from_arrow"),
+        peer("nanoarrow.Array", "take(x)", "import nanoarrow\ntake = nanoarrow.Array"),
     ),
 )
 

@@ -17,6 +17,8 @@ PACKAGES = (
     "jax",
     "pyarrow",
     "arro3-core",
+    "nanoarrow",
+    "polars",
     "cuda-core",
     "nanobind",
     "ml_dtypes",

@@ -1,6 +1,7 @@
 """`__array_interface__`, both ways: what the dict says is shown as it is, and whatever it cannot mean is refused."""
 
 import array
+import re
 import struct
 import sys
 
@@ -423,8 +424,20 @@ def test_the_bytes_of_a_dtype_of_another_name_are_lent_as_a_buffer():
 
 def test_a_mask_is_never_ignored():
     mask = array.array("b", [1, 0, 1, 0, 1, 1])
-    with pytest.raises(UnsupportedType, match=r"mask.*lend\.column"):
+    with pytest.raises(UnsupportedType, match="has a mask"):
         lend.view(floats(mask=mask))
+
+
+def test_what_the_refusal_of_a_mask_names_can_be_done():
+    lender = floats(shape=(6,), mask=array.array("b", [1, 0, 1, 0, 1, 1]))
+    with pytest.raises(UnsupportedType) as caught:
+        lend.view(lender)
+    numpy = pytest.importorskip("numpy")
+    ways = re.findall(r"lend\.\S+\(.*?\)(?=[,; ]|$)", str(caught.value).partition("try")[2])
+    names = {"lend": lend, "numpy": numpy, "x": lender}
+    column, data, mask = (eval(way, names).tolist() for way in ways)
+    assert [value if valid else None for value, valid in zip(data, mask, strict=True)] == column
+    assert column.count(None) == 2
 
 
 def test_a_mask_of_none_is_no_mask():

@@ -3,6 +3,7 @@
 import pytest
 
 import lend
+from lend import minimal
 from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedType
 from support.producers import ArrayMethod
 
@@ -169,9 +170,16 @@ def test_an_array_of_objects_is_read_and_not_given_as_bytes():
         lend.buffer(ArrayMethod(np.array([None, 1])))
 
 
-def test_a_masked_array_is_refused():
-    with pytest.raises(NotLendable, match="masked"):
-        lend.view(ArrayMethod(np.ma.array([1, 2], mask=[0, 1])))
+def test_a_masked_array_is_refused_and_every_way_that_is_named_can_be_gone():
+    x = ArrayMethod(np.ma.array([1, 2], mask=[0, 1]))
+    with pytest.raises(NotLendable, match="masked array, whose nulls") as caught:
+        lend.view(x)
+    said = str(caught.value)
+    for way in ("lend.minimal.column(x.__array__())", "lend.view(x.__array__().data)", "lend.view(x.__array__().mask)"):
+        assert way in said
+    assert minimal.column(x.__array__()).tolist() == [1, None]
+    assert lend.view(x.__array__().data).tolist() == [1, 2]
+    assert lend.view(x.__array__().mask).tolist() == [False, True]
 
 
 def test_a_read_only_array_is_not_lent_for_writing():

@@ -78,9 +78,12 @@ def test_big_endian_numbers_are_refused(typestr):
         lend.view(CudaInterface(typestr=typestr))
 
 
-def test_a_mask_is_refused_pointing_at_column():
-    with pytest.raises(UnsupportedType, match=r"(?s)mask.*column"):
-        lend.view(CudaInterface(mask=CudaInterface(typestr="|b1")))
+def test_a_mask_is_refused_and_can_be_taken_by_itself():
+    x = CudaInterface(mask=CudaInterface(typestr="|b1"))
+    with pytest.raises(UnsupportedType, match=r"(?s)has a mask.*__\[\"mask\"\]\).*from_pointer"):
+        lend.view(x)
+    data = lend.View.from_pointer(ADDRESS, (2, 3), "float32", owner=x, device="cuda:0")
+    assert (data.shape, lend.view(x.__cuda_array_interface__["mask"]).dtype) == ((2, 3), lend.DType("bool"))
 
 
 def test_a_mask_of_none_is_none():

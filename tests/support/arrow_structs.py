@@ -2,7 +2,7 @@
 
     made = Made(Node("l", 3, buffers=[None, struct.pack("3q", 1, 2, 3)]))
     made.array.length = -1            # any field of any struct can be spoilt before it is handed out
-    lend.column(made.capsules())      # or of made: it has __arrow_c_array__
+    minimal.column(made.capsules())   # or of made: it has __arrow_c_array__
     made.released                     # {"": 1}; children are "0", "0.1", a dictionary is "dictionary"
 
 What is released is overwritten, so that a reader which let go too early reads wrong values.

@@ -34,7 +34,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         if not why:
             array = obj.__array__(copy=False)
             if getattr(array, "mask", None) is not None:
-                why = "it gives a masked array; nulls are what lend.column is for"
+                why = "it gives a masked array, whose nulls a View cannot carry"
             elif not want & WANT_COPY and is_fresh(array):
                 why = "asked for copy=False it made a new array all the same"
     except AttributeError as error:

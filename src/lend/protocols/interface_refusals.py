@@ -54,12 +54,19 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
 
 def masked(obj: "Any", protocol: "Protocol") -> LendError:
     return UnsupportedType.build(
-        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore; nulls "
-        "are what lend.column is for",
+        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
         came=name(obj),
         tried=f"{protocol.dunder} -> mask",
-        remedy="take data and mask apart: lend.view(x.data) and lend.view(x.mask)",
+        remedy=_APART.get(protocol.dunder),
     )
+
+
+_APART = {
+    "__array_interface__": "lend.minimal.column(x), which keeps the nulls, where x has one dimension; or data and mask "
+    'apart: lend.view(numpy.asarray(x)) and lend.view(x.__array_interface__["mask"])',
+    "__cuda_array_interface__": 'data and mask apart: lend.view(x.__cuda_array_interface__["mask"]), and '
+    'lend.View.from_pointer(ptr, shape, dtype, owner=x, device="cuda:0") or wherever it is',
+}
 
 
 def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) -> LendError:
@@ -152,7 +159,8 @@ def not_by_array(obj: "Any", protocol: "Protocol", why: str) -> LendError:
 # a word of why -> what to do
 _INSTEAD = {
     "new array": "lend.view(x, copy=True)",
-    "masked": "x.__array__().filled(value), or lend.view(x.__array__().data) and its mask apart",
+    "masked": "lend.minimal.column(x.__array__()), which keeps the nulls, where it has one dimension; or "
+    "x.__array__().filled(value); or data and mask apart: lend.view(x.__array__().data), lend.view(x.__array__().mask)",
     "device": "what its library copies to the host: x.cpu(), x.get() or x.copy_to_host()",
 }
 
