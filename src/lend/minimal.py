@@ -47,15 +47,13 @@ def _bound(name, result, *arguments):
 
 
 _object, _void_p, _char_p, _int = ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
-_numbers_p = ctypes.POINTER(ctypes.c_ssize_t)
+_size, _sizes = ctypes.c_ssize_t, ctypes.POINTER(ctypes.c_ssize_t)
 
 
 class _Lease(ctypes.Structure):  # a Py_buffer
-    _fields_ = (
-        *(("buf", _void_p), ("obj", _void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t)),
-        *(("readonly", _int), ("ndim", _int), ("format", _char_p), ("shape", _numbers_p), ("strides", _numbers_p)),
-        *(("suboffsets", _numbers_p), ("internal", _void_p)),
-    )
+    _fields_ = [("buf", _void_p), ("obj", _void_p), ("len", _size), ("itemsize", _size), ("readonly", _int)]
+    _fields_ += [("ndim", _int), ("format", _char_p), ("shape", _sizes), ("strides", _sizes), ("suboffsets", _sizes)]
+    _fields_ += [("internal", _void_p)]
 
 
 _get_buffer = _bound("PyObject_GetBuffer", _int, _object, ctypes.POINTER(_Lease), _int)
@@ -68,16 +66,17 @@ _callback = ctypes.PYFUNCTYPE(None, _void_p)  # a deleter or release callback: i
 _pull = ctypes.CFUNCTYPE(_int, _void_p, _void_p)  # of a stream, which may wait for other threads: without the GIL
 _last_error = ctypes.CFUNCTYPE(_char_p, _void_p)
 
-_TENSOR = struct.Struct("PiiiBBHPPQ")  # data device_type device_id ndim code bits lanes shape strides byte_offset
+# data device_type device_id ndim code bits lanes shape strides byte_offset; unversioned: manager_ctx deleter
+_TENSOR, _UNVERSIONED = struct.Struct("PiiiBBHPPQ"), struct.Struct("PiiiBBHPPQPP")
 _VERSIONED = struct.Struct("IIPPQ")  # in front of a tensor: major minor manager_ctx deleter flags
 _SCHEMA = struct.Struct("PPPqqPPPP")  # format name metadata flags n_children children dictionary release private
 # length null_count offset n_buffers n_children buffers children dictionary release private
 _ARRAY = struct.Struct("qqqqqPPPPP")
 _STREAM = struct.Struct("PPPPP")  # get_schema get_next get_last_error release private
-_RELEASE = {_SCHEMA: 56, _ARRAY: 64, _STREAM: 24}  # where the release callback stands
+_POINTER, _Struct = struct.Struct("P"), ctypes.c_char * _ARRAY.size  # room for any of these
 
 _TAKING = RLock()
-_USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
+_USED = {b"dltensor_versioned": b"used_dltensor_versioned", b"dltensor": b"used_dltensor"}
 for _name in _USED.values():  # a capsule keeps a pointer to its name, so that these must never go
     _incref(_name)
 
@@ -89,8 +88,23 @@ def _peek(layout, address):
     return layout.unpack_from(_ALL, address) if address else layout.unpack(bytes(layout.size))
 
 
+_READ = {(count, code): struct.Struct(f"{count}{code}").unpack_from for count in range(9) for code in "iqQ"}
+
+
 def _integers(address, count, code="q"):
-    return struct.unpack_from(f"{count}{code}", _ALL, address) if count else ()
+    read = _READ.get((count, code)) or struct.Struct(f"{count}{code}").unpack_from
+    return read(_ALL, address)
+
+
+def _pointer(capsule, *names):
+    """The name that a capsule has of these, and what it points to."""
+    for name in names:
+        try:
+            return name, _capsule_pointer(capsule, name)
+        except ValueError:
+            continue
+    wanted = " or ".join(name.decode() for name in names)
+    raise Refused(f"it gave {_full_name(capsule)}, which is no capsule named {wanted}, or was consumed before")
 
 
 class Owner:
@@ -98,11 +112,11 @@ class Owner:
 
     __slots__ = ("__weakref__", "_debts", "producer")
 
-    def __init__(self, producer):
-        self.producer, self._debts = producer, []
+    def __init__(self, producer, give_back=None, *arguments):
+        self.producer, self._debts = producer, ((give_back, arguments),) if give_back else ()
 
     def owes(self, give_back, *arguments):
-        self._debts.append((give_back, arguments))
+        self._debts += ((give_back, arguments),)
 
     def __del__(self, ends=sys.is_finalizing, keep=_incref):
         if self._debts and ends():  # of the interpreter: nobody can be called, so that all of it stays
@@ -141,24 +155,28 @@ _NAMED = {
     (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }  # fmt: skip
+_DLPACK = _NAMED | {
+    ("iuf--cb".index(body[0]), 8 * int(body[1:])): ("|" if body[1:] == "1" else _ORDER) + body
+    for body, code in _CODES.items()
+    if code
+}
 # dtype -> kind, bytes of an item, code of struct
 _PARTS = {name: ("", bits // 8, "") for (_, bits), name in _NAMED.items()}
 _PARTS |= {order + body: (body[0], int(body[1:]), code) for order in "<>|" for body, code in _CODES.items()}
 
 
 def _parts(dtype):
-    found = _PARTS.get(dtype) if type(dtype) is str else None
-    if found is None:
-        text = dtype if type(dtype) is str else ""
-        head, _, unit = text.partition("[")
+    if type(dtype) is str:
+        if dtype in _PARTS:
+            return _PARTS[dtype]
+        head, _, unit = dtype.partition("[")
         kind, digits = head[1:2], head[2:]
         if head[:1] in ("<", ">", "|") and digits.isascii() and digits.isdigit() and len(digits) < 10:
-            if kind in ("S", "U", "V") and head == text:
+            if kind in ("S", "U", "V") and head == dtype:
                 return kind, int(digits) * (4 if kind == "U" else 1), ""
             if kind in ("m", "M") and digits == "8" and unit[-1:] == "]" and unit[:-1].lstrip("0123456789") in _UNITS:
                 return kind, 8, "q"
-        raise Refused(f"{dtype!r:.60} is no typestr of numbers, text, bytes or times: lend.view(x) reads more")
-    return found
+    raise Refused(f"{dtype!r:.60} is no typestr of numbers, text, bytes or times: lend.view(x) reads more")
 
 
 def _full_name(obj):
@@ -311,31 +329,33 @@ class Array(_Lent):
     __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
-        itemsize = high = _parts(dtype)[1]
-        shape = shape if type(shape) is tuple else tuple(shape)
-        room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
-        if axis > _DEEPEST or (strides is not None and len(strides) != axis):
+        itemsize, count = _parts(dtype)[1], len(shape)
+        if count > _DEEPEST or (strides is not None and len(strides) != count):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
-        while axis:
-            axis -= 1
-            extent, natural = shape[axis], room if itemsize else 0
-            step = natural if strides is None else strides[axis]
-            steps.append(natural if empty else step)
+        room, natural = itemsize or 1, []
+        for extent in reversed(shape):
+            natural.append(room if itemsize else 0)
             if extent > 1:
                 room *= extent
-                if not empty:
+        steps = tuple(natural[::-1])
+        told = steps if strides is None else tuple(strides)
+        least, most = (min(told), max(told)) if told != steps else (0, 0)
+        if room > _LARGEST or min(shape, default=0) < 0 or least < -_LARGEST - 1 or most > _LARGEST:
+            raise Refused(f"shape {shape!r:.90} is negative, or it or strides {strides!r:.90} do not fit 64 bits")
+        low, high, whole = 0, 0 if 0 in shape or not itemsize else room, True
+        nbytes = high
+        if nbytes and told != steps:
+            high = itemsize
+            for extent, step, near in zip(shape, told, steps, strict=True):
+                if extent > 1:
                     reach = (extent - 1) * step
                     low, high = (low, high + reach) if reach > 0 else (low + reach, high)
-                    whole = whole and step == natural
-                    readonly = readonly or (reach == 0 and itemsize)  # who writes one element writes them all
-            if extent < 0 or room > _LARGEST or not -_LARGEST - 1 <= step <= _LARGEST:
-                raise Refused(f"shape {shape!r:.90} is negative, or it or strides {strides!r:.90} do not fit 64 bits")
-        nbytes = 0 if empty or not itemsize else room
-        if not nbytes:
-            low, high, whole = 0, 0, True
-        elif high - low > _FARTHEST or not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64):
+                    whole = whole and step == near
+                    readonly = readonly or not reach  # who writes one element writes them all
+            steps = told
+        if nbytes and (high - low > _FARTHEST or not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64)):
             raise Refused(f"the address {ptr} has no room for shape {shape!r:.90} with strides {strides!r:.90}")
-        self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps[::-1]), dtype, device
+        self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, tuple(shape), steps, dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
         self.readonly, self.owner, self._ends = bool(readonly), _kept(owner), (low, high)
 
@@ -409,10 +429,9 @@ class Column:
 
     def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
-        self.children, self.dictionary, self.about = children, dictionary, {} if about is None else about
+        self.children, self.dictionary, self.about = children, dictionary, about or {}
         if nulls[0] == "sentinel" and dtype in ("e", "f"):  # as wide as what it is compared with
-            code = _FIXED[dtype]
-            self.nulls = "sentinel", struct.unpack(code, struct.pack(code, nulls[1]))[0]
+            self.nulls = "sentinel", struct.unpack(dtype, struct.pack(dtype, nulls[1]))[0]
 
     @property
     def name(self):
@@ -585,7 +604,7 @@ def _announced(obj, otherwise):
 
 
 def _checked_device(kind, number):
-    if kind not in _ADDRESSES or not 0 <= number < 2**31:
+    if kind not in _ADDRESSES or (kind > 1 and not 0 <= number < 2**31):
         raise Refused(f"memory on device ({kind}, {number}) has no address: lend.view(x) keeps handles")
     return kind, number if kind > 1 else 0  # cpus have no numbers, whatever some write there
 
@@ -606,47 +625,46 @@ def _by_dlpack(obj):
     name, address, ptr, extents, steps, dtype, place, readonly, deleter = _tensor_in(capsule)
     if device is not None and place[0] != device[0]:
         raise Refused(f"its tensor is on device {place}, and {device} was announced")
-    meant = str(getattr(kept, "dtype", None)).rpartition(".")[2]  # torch.uint4 says that it is uint8
-    if meant.startswith(("int", "uint")) and meant.lstrip("uint") != str(_parts(dtype)[1] * 8):
-        raise Refused(f"its dtype is {meant}, and its tensor says {dtype}")
-    owner, owed = Owner(kept), _callback(deleter) if deleter else None
+    if dtype[1] in "iu":
+        meant = str(getattr(kept, "dtype", None)).rpartition(".")[2]  # torch.uint4 says that it is uint8
+        if meant.startswith(("int", "uint")) and meant.lstrip("uint") != str(_parts(dtype)[1] * 8):
+            raise Refused(f"its dtype is {meant}, and its tensor says {dtype}")
+    owner, give_back = Owner(kept), _callback(deleter) if deleter else None
     made = Array(ptr, extents, steps, dtype, place, readonly, owner)
     with _TAKING:  # from here on the owner gives it back; before, the capsule does
         if not _is_capsule(capsule, name):
             raise Refused("its DLPack capsule was consumed at the same time")
         _rename_capsule(capsule, _USED[name])
-    if owed:
-        owner.owes(owed, address)
+    if give_back:
+        owner.owes(give_back, address)
     return made
 
 
 def _tensor_in(capsule):
     """What a DLPack capsule says: name, address, ptr, shape, strides, dtype, device, read-only, deleter."""
-    name = next((name for name in _USED if _is_capsule(capsule, name)), None)
-    if name is None:
-        raise Refused("it gave no DLPack capsule, or one that was consumed before")
-    address, flags = _capsule_pointer(capsule, name), 1  # unversioned: it cannot say that it may be written to
+    name, address = _pointer(capsule, *_USED)
     if name == b"dltensor":
-        _, deleter = _integers(address + _TENSOR.size, 2, "Q")
-        tensor = _peek(_TENSOR, address)
+        *tensor, _, deleter = _UNVERSIONED.unpack_from(_ALL, address)
+        flags = 1  # it cannot say that it may be written to
     else:
-        major, minor, _, deleter, flags = _peek(_VERSIONED, address)
+        major, minor, _, deleter, flags = _VERSIONED.unpack_from(_ALL, address)
         if major != 1:
             raise Refused(f"its tensor is of DLPack {major}.{minor}, and 1.x is read")
-        tensor = _peek(_TENSOR, address + _VERSIONED.size)
+        tensor = _TENSOR.unpack_from(_ALL, address + _VERSIONED.size)
     data, kind, number, ndim, code, bits, lanes, shape, strides, skip = tensor
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape):
         raise Refused(f"its tensor contradicts itself: ndim {ndim}, shape at {shape:#x}")
-    body = f"{ {0: 'i', 1: 'u', 2: 'f', 5: 'c', 6: 'b'}.get(code, '') }{bits // 8}"
-    dtype = _NAMED.get((code, bits)) or ("|" if bits == 8 else _ORDER) + body
-    if lanes != 1 or bits % 8 or not (_CODES.get(body) or (code, bits) in _NAMED):
+    dtype = _DLPACK.get((code, bits)) if lanes == 1 else None
+    if dtype is None:
         raise Refused(f"the DLPack dtype (code {code}, bits {bits}, lanes {lanes}) has no word here: lend.view(x) has")
-    extents = _integers(shape, ndim)
-    steps = tuple(step * (bits // 8) for step in _integers(strides, ndim)) if strides and 0 not in extents else None
-    if (not data or skip > _LARGEST) and 0 not in extents:
-        raise Refused(f"its tensor of shape {extents} is not empty, and lies at {data:#x}, byte {skip}")
-    device = _checked_device(kind, number if kind > 1 else 0)
-    return name, address, data + skip, extents, steps, dtype, device, bool(flags & 1), deleter
+    extents, steps = _integers(shape, ndim), None
+    if 0 not in extents:
+        if not data or skip > _LARGEST:
+            raise Refused(f"its tensor of shape {extents} is not empty, and lies at {data:#x}, byte {skip}")
+        if strides:
+            size = bits // 8
+            steps = [step * size for step in _integers(strides, ndim)]
+    return name, address, data + skip, extents, steps, dtype, _checked_device(kind, number), flags & 1, deleter
 
 
 def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=False):
@@ -688,10 +706,10 @@ def _by_cuda_interface(obj):
         return None
     kind, number = _announced(obj, (2, -1))  # the number is the driver's to tell
     # work may be pending on a stream: pinned and managed memory is not the host's to read at once
-    told = {2: 2, 3: 2, 10: 10, 11: 10, 13: 2}.get(kind)
-    if told is None:
+    if kind not in (2, 3, 10, 11, 13):
         raise Refused(f"device {kind} was announced beside an interface of CUDA")
-    return _by_interface(obj, "__cuda_array_interface__", (told, number if told == kind else -1))
+    device = (kind, number) if kind in (2, 10) else (10 if kind == 11 else 2, -1)
+    return _by_interface(obj, "__cuda_array_interface__", device)
 
 
 def _by_host(obj):
@@ -720,6 +738,7 @@ _FIXED = dict(zip("cCsSiIlLefg?", "bBhHiIqQefd?", strict=True)) | {
     "tdD": "i", "tdm": "q", "tts": "i", "ttm": "i", "ttu": "q", "ttn": "q", "tiM": "i", "tiD": "ii", "tin": "iiq",
 }  # fmt: skip
 _INDEX = tuple("cCsSiIlL")
+_NO_NULLS, _BY_BITS = ("none", None), ("bitmask", 0)
 _zero = ctypes.c_int64()
 _ZERO = ctypes.addressof(_zero)  # the one offset of what has no elements
 
@@ -761,17 +780,16 @@ def _layout(dtype, name=""):
     raise Refused(f"the Arrow format {dtype!r:.60}{' of ' + repr(name) if name else ''} is not read here")
 
 
-def _moved(layout, source, at=0):
-    """Move a struct into memory of our own: what owns that and owes its release, and the memory."""
-    owner = Owner(None)
+def _moved(layout, capsule, name):
+    """What the struct in a capsule says, and the memory of our own that it was moved to."""
+    address = _pointer(capsule, name)[1]
     with _TAKING:  # two threads may have one capsule
-        (release,) = struct.unpack_from("P", source, at + _RELEASE[layout])
-        if not release:
+        facts = layout.unpack_from(_ALL, address)
+        if not facts[-2]:
             raise Refused("it was consumed before: its release callback is NULL")
-        own = (ctypes.c_char * layout.size).from_buffer_copy(source, at)
-        struct.pack_into("P", source, at + _RELEASE[layout], 0)
-    owner.owes(_callback(release), own)
-    return owner, own
+        layout.pack_into(own := _Struct(), 0, *facts)
+        _POINTER.pack_into(_ALL, address + layout.size - 16, 0)  # of release, which is the last but one
+    return facts, own
 
 
 def _pointers(address, count):
@@ -782,22 +800,18 @@ def _pointers(address, count):
 
 def _metadata(address):
     """The pairs of a metadata blob, whose end nothing tells: only its own lengths do."""
-    if not address:
-        return {}
-    (count,), texts, at = _integers(address, 1, "i"), [], address + 4
-    for _ in range(2 * count):
+    (count,), texts, at, size = _integers(address, 1, "i"), [], address + 4, 0
+    while size >= 0 and len(texts) < 2 * count:
         (size,) = _integers(at, 1, "i")
-        texts.append(ctypes.string_at(at + 4, size) if size >= 0 else None)
+        texts.append(ctypes.string_at(at + 4, max(size, 0)))
         at += 4 + size
-        if size < 0:
-            break
-    if count < 0 or None in texts:
+    if min(count, size) < 0:
         raise Refused("its metadata contradict themselves: a negative length")
     return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def _text(address):
-    return str(ctypes.c_char_p(address).value, "utf-8", "replace") if address else ""
+    return _char_p(address).value.decode("utf-8", "replace") if address else ""
 
 
 def _field(address, seen=(), depth=0):
@@ -806,16 +820,17 @@ def _field(address, seen=(), depth=0):
     seen = seen or set()
     if not release or not format or depth > _DEEPEST or address in seen:
         raise Refused(
-            f"the schema at depth {depth} was released, has no format, is its own, or below {_DEEPEST} others"
+            f"the schema at depth {depth} has no format, was released, is its own, or below {_DEEPEST} others"
         )
     seen.add(address)
-    dtype = _text(format)
-    fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)] if count else ()
-    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype, _text(name))
+    dtype, name, fields = _text(format), _text(name), ()
+    if count:
+        fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)]
+    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype, name)
     pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
     if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
-        raise Refused(f"the schema of {_text(name)!r} contradicts itself: {dtype!r} with {count} children")
-    about = {"name": _text(name), "ordered": flags & 1 == 1, "metadata": _metadata(metadata)}
+        raise Refused(f"the schema of {name!r} contradicts itself: {dtype!r} with {count} children")
+    about = {"name": name, "ordered": flags & 1 == 1, "metadata": _metadata(metadata) if metadata else {}}
     return dtype, layout, fields, words, about
 
 
@@ -823,27 +838,30 @@ def _wrong(field, what):
     return Refused(f"the array of {field[4]['name']!r} ({field[0]}) contradicts itself: {what}")
 
 
-def _imported(field, address, owner):
+def _imported(field, facts, owner):
     """The Column that an ArrowArray holds; of the contents only what says how long a buffer is, is looked at."""
     dtype, (layout, width, roles, _), fields, words, about = field
-    length, nulls, offset, n_buffers, n_children, pointers, children, words_at, release, _ = _peek(_ARRAY, address)
-    end, last = offset + length, 0
+    length, nulls, offset, n_buffers, n_children, pointers, children, words_at, release, _ = facts
+    end, last, held, parts = offset + length, 0, {}, ()
     if not release:
         raise _wrong(field, "it is NULL, or was released before")
+    # of views there are as many as it likes, and polars gives nulls one
+    miscounted = n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null"
+    if miscounted or n_children != len(fields) or (not words_at) != (words is None):
+        told = f"{n_children} children, {len(fields)} in its schema, and a dictionary at {words_at:#x}"
+        raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}; {told}")
     if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
-    if n_children != len(fields) or (not words_at) != (words is None):
-        raise _wrong(field, f"{n_children} children, {len(fields)} in its schema, and a dictionary at {words_at:#x}")
-    if n_buffers < 3 if layout == "views" else n_buffers != len(roles) and layout != "null":  # polars gives null one
-        raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}")
-    held, places = {}, _pointers(pointers, n_buffers)
-    for (role, bits, more), told in zip(roles, places, strict=False):
-        size, place = ((end + more) * bits + 7) // 8, told if end or not more else _ZERO  # which nobody needs to tell
-        if more and place:
-            (first,), (last,) = (_integers(place + i * width, 1, "iq"[width == 8]) for i in (offset, end))
+    places = _pointers(pointers, n_buffers)
+    for (role, bits, more), place in zip(roles, places, strict=False):
+        size = ((end + more) * bits + 7) // 8 if bits else last
+        if more and not end:  # nobody needs to tell the one offset of no elements
+            place = _ZERO  # noqa: PLW2901
+        elif more and place:
+            code = "iq"[width == 8]
+            (first,), (last,) = _integers(place + offset * width, 1, code), _integers(place + end * width, 1, code)
             if not 0 <= first <= last:
                 raise _wrong(field, f"offsets from {first} to {last}")
-        size = size if bits else last if role == "data" and layout == "bytes" else 0
         if not place and (nulls > 0 if role == "validity" else size):
             raise _wrong(field, f"no {role}, and {end} elements of which {nulls} are missing")
         if place or role != "validity":
@@ -853,55 +871,50 @@ def _imported(field, address, owner):
         if any(size < 0 or (size and not place) for size, place in zip(lengths, places[2:], strict=False)):
             raise _wrong(field, f"data buffers of lengths {lengths[:9]} at {places[2:-1][:9]}")
         held["variadic"] = tuple(Buffer(*part, (1, 0), True, owner) for part in zip(places[2:-1], lengths, strict=True))
-    parts = tuple(map(_imported, fields, _pointers(children, n_children), [owner] * n_children)) if fields else ()
-    needed, have = end if layout == "struct" else end * width if layout == "fixed list" else last, list(map(len, parts))
-    if min(have, default=needed) < needed:
-        raise _wrong(field, f"{needed} elements of each child are needed, which have {have[:9]}")
-    words = _imported(words, words_at, owner) if words else None
-    lacking = ("bitmask", 0) if "validity" in held else ("none", None)
-    return Column(dtype, length, offset, lacking, held, parts, words, about)
-
-
-def _address(capsule, name):
-    try:
-        return _capsule_pointer(capsule, name)
-    except ValueError:
-        raise Refused(f"it gave {_full_name(capsule)}, which is no capsule named {name.decode()}") from None
+    if fields:
+        needed = end if layout == "struct" else end * width if layout == "fixed list" else last
+        pairs = zip(fields, _pointers(children, n_children), strict=True)
+        parts = tuple([_imported(child, _peek(_ARRAY, at), owner) for child, at in pairs])
+        if min(map(len, parts)) < needed:
+            have = [part.length for part in parts[:9]]
+            raise _wrong(field, f"{needed} elements of each child are needed, which have {have}")
+    words = _imported(words, _peek(_ARRAY, words_at), owner) if words else None
+    return Column(dtype, length, offset, _BY_BITS if "validity" in held else _NO_NULLS, held, parts, words, about)
 
 
 def _by_arrow_array(obj):
     if type(obj) is not tuple and not hasattr(type(obj), "__arrow_c_array__"):
         return None
     schema, contents = obj if type(obj) is tuple else obj.__arrow_c_array__()
-    field, address = _field(_address(schema, b"arrow_schema")), _address(contents, b"arrow_array")
-    owner, own = _moved(_ARRAY, _ALL, address)
-    return [_imported(field, ctypes.addressof(own), owner)]
+    field = _field(_pointer(schema, b"arrow_schema")[1])
+    facts, own = _moved(_ARRAY, contents, b"arrow_array")
+    return [_imported(field, facts, Owner(None, _callback(facts[8]), own))]
 
 
 def _by_arrow_stream(obj):
     bare = type(obj).__name__ == "PyCapsule"
     if not bare and not hasattr(type(obj), "__arrow_c_stream__"):
         return None
-    capsule = obj if bare else obj.__arrow_c_stream__()
-    _stream_owner, own = _moved(_STREAM, _ALL, _address(capsule, b"arrow_array_stream"))
-    stream, (get_schema, get_next, get_last_error, _, _) = ctypes.addressof(own), _STREAM.unpack(own)
+    facts, stream = _moved(_STREAM, obj if bare else obj.__arrow_c_stream__(), b"arrow_array_stream")
+    get_schema, get_next, get_last_error, release, _ = facts
+    owner, found = Owner(None, _callback(release), stream), []  # of what is owed at the end of this function
     if not get_schema or not get_next:
         raise Refused("its stream has no callback that gives something")
 
-    def pulled(function, layout):
-        made = ctypes.create_string_buffer(layout.size)
-        failed = _pull(function)(stream, ctypes.addressof(made))
+    def pulled(give):
+        failed = give(stream, made := _Struct())
         if failed:
-            said = _last_error(get_last_error)(stream) if get_last_error else None
-            said = (said or b"no reason given").decode("utf-8", "replace")
-            raise Refused(f"its stream failed with errno {failed}: {said}")
+            said = (get_last_error and _last_error(get_last_error)(stream)) or b"no reason given"
+            raise Refused(f"its stream failed with errno {failed}: {said.decode('utf-8', 'replace')}")
         return made
 
-    _schema_owner, schema = _moved(_SCHEMA, pulled(get_schema, _SCHEMA))
-    field, found = _field(ctypes.addressof(schema)), []
-    while _ARRAY.unpack(contents := pulled(get_next, _ARRAY))[8]:
-        owner, own = _moved(_ARRAY, contents)
-        found.append(_imported(field, ctypes.addressof(own), owner))
+    schema, give = pulled(_pull(get_schema)), _pull(get_next)
+    release = _SCHEMA.unpack_from(schema)[7]
+    if release:
+        owner.owes(_callback(release), schema)
+    field = _field(ctypes.addressof(schema))
+    while (facts := _ARRAY.unpack(made := pulled(give)))[8]:
+        found.append(_imported(field, facts, Owner(None, _callback(facts[8]), made)))
     # what has a length has that many rows; a reader without one may have been drained
     return found or ([_empty(field)] if bare or hasattr(type(obj), "__len__") else [])
 
@@ -911,7 +924,7 @@ def _empty(field):
     held = {role: _nothing(width * more) for role, _, more in roles if role != "validity"}
     if layout == "views":
         held["variadic"] = ()
-    return Column(dtype, 0, 0, ("none", None), held, tuple(map(_empty, fields)), words and _empty(words), about)
+    return Column(dtype, 0, 0, _NO_NULLS, held, tuple(map(_empty, fields)), words and _empty(words), about)
 
 
 def _nothing(nbytes):
@@ -931,7 +944,8 @@ def chunks(obj, *, allow_copy=False):
 def column(obj, *, allow_copy=False):
     """The one column of an object; several chunks with rows are refused (chunks(x) has those of a reader, once)."""
     found = chunks(obj, allow_copy=allow_copy)
-    found = [part for part in found if part.length] or found[:1]
+    if len(found) != 1:
+        found = [part for part in found if part.length] or found[:1]
     if len(found) != 1:
         way = "chunks(x) lists them; a reader gives them once, and has given them now"
         raise Refused(f"{_full_name(obj)} has {len(found)} chunks: {way}")
@@ -954,7 +968,7 @@ def _by_array(obj):
         raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: a copy in C order is")
     if timed and unit not in ("s]", "ms]", "us]", "ns]"):
         raise Refused(f"Arrow counts times in s, ms, us and ns, and not as {values.dtype}")
-    nulls, held = ("nat", None) if timed else ("none", None), {"data": values.buffer}
+    nulls, held = ("nat", None) if timed else _NO_NULLS, {"data": values.buffer}
     if mask is not None and getattr(mask, "shape", None) != ():
         if timed:
             raise Refused("times may be missing by their value and by a mask, and a Column has one kind of nulls")
@@ -1000,7 +1014,7 @@ def _table(frame, kept):
     rows = max([field.length for field in fields], default=0) if rows is None else rows
     if len(fields) != frame.num_columns() or any(field.length != rows for field in fields):
         raise Refused(f"its columns have {[field.length for field in fields]} rows, and the frame has {rows}")
-    return Column("+s", rows, 0, ("none", None), {}, tuple(fields))
+    return Column("+s", rows, 0, _NO_NULLS, {}, tuple(fields))
 
 
 def _told_column(told, name, kept):
@@ -1168,7 +1182,7 @@ class _Frame(_Told):
         return list(map(_FrameColumn, self.fields))
 
     def select_columns(self, indices):
-        return _Frame(Column("+s", self.column.length, 0, ("none", None), {}, tuple(self.fields[i] for i in indices)))
+        return _Frame(Column("+s", self.column.length, 0, _NO_NULLS, {}, tuple(self.fields[i] for i in indices)))
 
     def select_columns_by_name(self, names):
         known = self.column_names()
@@ -1326,7 +1340,7 @@ def column_to_ndarray(column):
             raise Refused(f"NumPy has no time zones, and this is in {dtype[4:]}: drop it with the library that made it")
         body = f"{'M' if dtype[1] == 's' else 'm'}8[{dtype[2]}{'s' * (dtype[2] != 's')}]"
     if column.dictionary is not None:
-        codes = column_to_ndarray(Column(dtype, count, column.offset, ("none", None), column.buffers))
+        codes = column_to_ndarray(Column(dtype, count, column.offset, _NO_NULLS, column.buffers))
         words = column_to_ndarray(column.dictionary)
         if ((codes[~gone] < 0) | (codes[~gone] >= len(words))).any():
             raise Refused(f"{column!r} has a code that its dictionary of {len(words)} values does not have")
