@@ -329,33 +329,35 @@ class Array(_Lent):
     __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
     def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
-        itemsize, count = _parts(dtype)[1], len(shape)
-        if count > _DEEPEST or (strides is not None and len(strides) != count):
+        itemsize = high = _parts(dtype)[1]
+        shape = shape if type(shape) is tuple else tuple(shape)
+        room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
+        if axis > _DEEPEST or (strides is not None and len(strides) != axis):
             raise Refused(f"shape {shape!r:.90} and strides {strides!r:.90} are not of one length, up to {_DEEPEST}")
-        room, natural = itemsize or 1, []
-        for extent in reversed(shape):
-            natural.append(room if itemsize else 0)
+        while axis:
+            axis -= 1
+            extent, natural = shape[axis], room if itemsize else 0
+            step = natural if strides is None else strides[axis]
+            steps.append(natural if empty else step)
             if extent > 1:
                 room *= extent
-        steps = tuple(natural[::-1])
-        told = steps if strides is None else tuple(strides)
-        least, most = (min(told), max(told)) if told != steps else (0, 0)
-        if room > _LARGEST or min(shape, default=0) < 0 or least < -_LARGEST - 1 or most > _LARGEST:
-            raise Refused(f"shape {shape!r:.90} is negative, or it or strides {strides!r:.90} do not fit 64 bits")
-        low, high, whole = 0, 0 if 0 in shape or not itemsize else room, True
-        nbytes = high
-        if nbytes and told != steps:
-            high = itemsize
-            for extent, step, near in zip(shape, told, steps, strict=True):
-                if extent > 1:
+                if not empty:
                     reach = (extent - 1) * step
-                    low, high = (low, high + reach) if reach > 0 else (low + reach, high)
-                    whole = whole and step == near
-                    readonly = readonly or not reach  # who writes one element writes them all
-            steps = told
-        if nbytes and (high - low > _FARTHEST or not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64)):
+                    if reach > 0:
+                        high += reach
+                    else:  # who writes one element where the reach is 0, writes them all
+                        low, readonly = low + reach, readonly or (not reach and itemsize)
+                    if step != natural:
+                        whole = False
+            if extent < 0 or room > _LARGEST or not -_LARGEST - 1 <= step <= _LARGEST:
+                raise Refused(f"shape {shape!r:.90} is negative, or it or strides {strides!r:.90} do not fit 64 bits")
+        nbytes = 0 if empty or not itemsize else room
+        if not nbytes:
+            low, high, whole = 0, 0, True
+        elif high - low > _FARTHEST or not (ptr > 0 and ptr + low > 0 and ptr + high < 2**64):
             raise Refused(f"the address {ptr} has no room for shape {shape!r:.90} with strides {strides!r:.90}")
-        self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, tuple(shape), steps, dtype, device
+        steps.reverse()
+        self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps), dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
         self.readonly, self.owner, self._ends = bool(readonly), _kept(owner), (low, high)
 
@@ -541,7 +543,7 @@ def _release(lease, held):
 
 
 def _by_buffer(obj, masked=False):
-    lease, owner = _Lease(), Owner(obj)  # a lease never moves: some exporters point into it
+    lease = _Lease()  # which never moves: some exporters point into it
     try:
         if _get_buffer(obj, lease, 0x11C):  # PyBUF_FULL_RO: asked for less, some exporters tell half of it
             raise Refused("its buffer was refused without a reason")
@@ -552,8 +554,10 @@ def _by_buffer(obj, masked=False):
     held, ndim, itemsize, shape, strides = lease.obj, lease.ndim, lease.itemsize, lease.shape, lease.strides
     if held:  # the collector sees a reference of the owner, not one in a Py_buffer: cycles would stay
         held = obj if held == id(obj) else _object.from_buffer(lease, 8).value
-        owner.owes(_release, lease, held)
+        owner = Owner(obj, _release, lease, held)
         _decref(held)
+    else:
+        owner = Owner(obj)
     masked or _unmasked(obj, _told_mask(obj))
     if not 0 <= ndim <= _DEEPEST or (ndim and not shape) or itemsize < 0:
         raise Refused(f"its buffer contradicts itself: ndim {ndim}, itemsize {itemsize}, shape told: {bool(shape)}")
