@@ -56,6 +56,7 @@ ROWS = (
         "torch tensor, float32",
         "import torch\nx = torch.zeros(1000)",
         "x.data_ptr()",
+        peer("the producer's own calls", "x.__dlpack_device__(), x.__dlpack__(max_version=(1, 3))"),
         peer("np.from_dlpack", "take(x)", "import numpy\ntake = numpy.from_dlpack", "r.ctypes.data"),
     ),
     columns(
