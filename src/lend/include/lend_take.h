@@ -245,7 +245,9 @@ extern "C" {
  * as it lies. LEND_COPY and LEND_COPY_IF_NEEDED copy host memory, byte order kept, into fresh memory of malloc's; of
  * pinned and managed memory it is yours to wait for pending work first. `device_id` -1 in a request: any.
  * 0, or -1 with an exception set and nothing to release: BufferError for what is refused, TypeError for an object with
- * no protocol at all, ValueError for a request that makes no sense. With the GIL. */
+ * no protocol at all, ValueError for a request that makes no sense. With the GIL.
+ * Refused for a mask: arrays of numpy.ma, and an interface that is taken and has one. An attribute `mask` is not looked
+ * at, nor is an interface beside what serves: lend.h refuses these too. */
 static inline int lend_take(PyObject *object, const lend_request *request, lend_view *view);
 
 /* Give back what lend_take gave, once; harmless on an empty or a released view, and the same as lend_release() of
