@@ -2117,6 +2117,7 @@ static inline int lend_take_by(lend_take_job *job, int door) {
         if (may > 0) {
             const int told = lend_take_ask_device(job);
             if (told < 0) return told;
+            if (job->announced > 1 && job->refusals) return LEND_TAKE_ABSENT; /* a door of devices has said more */
             if (job->announced > 1)
                 return lend_take_fault(job, "__array_interface__",
                     "it announces device type %d, which contradicts its __array_interface__", (int)job->announced);
