@@ -9,7 +9,8 @@ import sys
 from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.adapters.asking import guarded, quoted
-from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout
+from lend.errors import LeaseLost, LendError, NotLendable, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
+from lend.protocols import masks
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.protocols.dlpack import announced_device
 from lend.protocols.order import ORDER
@@ -40,14 +41,17 @@ class Door:
         True when every object of the type has this door.
     final : bool
         True when a refusal here must not be got round by another door (its memory would lie).
+    masks : tuple of str
+        The attributes that may have a mask of which the protocol does not tell; asked once it has opened.
     """
 
-    __slots__ = ("final", "protocol", "remembered")
+    __slots__ = ("final", "masks", "protocol", "remembered")
 
     def __init__(self, protocol: "Protocol", *, remembered: bool = True, final: bool = False) -> None:
         self.protocol = protocol
         self.remembered = remembered
         self.final = final
+        self.masks: tuple[str, ...] = ()
 
 
 def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
@@ -58,8 +62,33 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
     if library is not None:
         opened: list[Door] | None = guarded(library.doors)(obj)
         if opened is not None:
-            return opened
-    return generic_doors(obj)
+            return _noted(obj, opened)
+    return _noted(obj, generic_doors(obj))
+
+
+def _noted(obj: "Any", opened: "list[Door]") -> "list[Door]":
+    """The doors of obj, each with what is to be asked for a mask once it has opened."""
+    cls = type(obj)
+    if masks.is_known(cls):
+        return opened
+    names = guarded(masks.mask_names)(obj)
+    told = any(door.protocol.dunder == masks.INTERFACE for door in opened)
+    for door in opened:
+        asked = names
+        if not door.remembered and shows(cls, "__getattr__") and not shows(cls, door.protocol.dunder):
+            asked = ("mask", masks.INTERFACE)  # what has a door there may have a mask there
+        # the interface tells its own mask; where its door is shut it may be of memory elsewhere
+        door.masks = tuple(name for name in asked if name == "mask" or (told and door.protocol.dunder != name))
+        door.remembered = door.remembered and not door.masks
+    return opened
+
+
+@lets_go
+def check_masks(obj: "Any", names: "tuple[str, ...]") -> None:
+    """Refuse obj if one of these attributes has a mask, of which the protocol that opened does not tell."""
+    found = guarded(lambda asked: masks.found(asked, names))(obj)
+    if found:
+        raise masks.refused(obj, found)
 
 
 @lets_go
@@ -169,6 +198,8 @@ def _announces_host(obj: "Any") -> bool:
 
 def is_final(refusal: LendError) -> bool:
     """True for refusals that another door must not get round: the object said no, the protocol did not."""
+    if isinstance(refusal, UnsupportedType):
+        return masks.HAS_MASK in str(refusal)
     return isinstance(refusal, (ReadOnlyMemory, LeaseLost))
 
 

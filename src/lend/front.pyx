@@ -395,6 +395,8 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
         else:
             refusal = opened(made, protocol, obj, want)
             if refusal is None:
+                if entry.masks:
+                    doors.check_masks(obj, entry.masks)
                 if entry.remembered and all([error.of_type for _, error in tried]):
                     # one that opened after another had refused this object is not the door of its type
                     remember(type(obj), protocol)
@@ -403,6 +405,7 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
         if gather and protocol is BUFFER and doors.is_suboffsets(refusal):
             made.holder = take_gathered(obj, &made.record)
             made.record.flags |= GATHERED
+            doors.check_masks(obj, entry.masks)
             track(made)
             doors.note_gathered(made)
             return made

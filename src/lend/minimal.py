@@ -511,7 +511,9 @@ def _first(obj, doors, what):
 
 def array(obj):
     """The memory of an array of any library as an Array; nothing is copied. Refused says what each protocol said."""
-    _unmasked(obj, getattr(obj, "mask", None))  # of which no protocol tells
+    mask = getattr(obj, "mask", None)  # of which no protocol tells; False: nothing is masked
+    if mask is not None and (type(mask).__name__ not in ("bool", "bool_") or mask or hasattr(obj, "fill_value")):
+        _unmasked(obj, mask)
     doors = (_by_buffer, _by_dlpack, _by_interface, _by_cuda_interface, _by_pointer)
     if hasattr(type(obj), "__cuda_array_interface__"):  # what may lie on a device is asked for that before its bytes
         doors = (_by_dlpack, _by_cuda_interface, _by_host)
@@ -532,9 +534,16 @@ def _unmasked(obj, mask):
 
 def _told_mask(obj):
     """The mask in an interface, for which the buffer protocol and DLPack have no word; NumPy's own has none."""
-    compiled = type(getattr(type(obj), "__array_interface__", None)) is _COMPILED
-    told = None if compiled else getattr(obj, "__array_interface__", None)
-    return told.get("mask") if type(told) is dict else None
+    told = getattr(type(obj), "__array_interface__", None)
+    if type(told) is _COMPILED and told.__objclass__.__module__ == "numpy":
+        return None
+    try:
+        told = getattr(obj, "__array_interface__", None)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - it tells of no mask, and another protocol serves
+        return None
+    return told.get("mask") if isinstance(told, dict) else None
 
 
 _COMPILED = type(int.real)

@@ -7,7 +7,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired, LeaseLost, MalformedDescriptor, ReadOnlyMemory, UnsupportedType
-from support import children
+from support import children, masked
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 
 HERE = "<" if sys.byteorder == "little" else ">"
@@ -218,3 +218,16 @@ def test_nobody_writes_to_an_array_of_jax_by_its_unversioned_capsule(consumer, w
     for _ in range(2):  # the second time its type is known
         with pytest.raises(ReadOnlyMemory):
             getattr(consumer, way)(made, 256)
+
+
+@WAYS
+@pytest.mark.parametrize("hides", [masked.by_attribute, masked.by_interface])
+@pytest.mark.parametrize("kind", ["buffer", "DLPack", "exchange table", "array struct"])
+def test_each_object_that_may_have_a_mask_is_asked_for_it(consumer, way, kind, hides):
+    free, hidden = hides(kind)(None), hides(kind)()
+    take = getattr(consumer, way)
+    for _ in range(2):
+        assert take(free)["shape"] == (3,)
+        with pytest.raises(UnsupportedType, match="mask"):
+            take(hidden)
+    assert not hasattr(hidden, "audit") or hidden.audit() == []

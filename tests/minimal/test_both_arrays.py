@@ -61,6 +61,17 @@ KNOWN_DIFFERENCES = {
         "device 8": HANDLES,
         "device 15": HANDLES,
     },
+    "masks": {  # what has one is refused by both
+        "mask, exchange table, of nothing": DOORS,
+        "mask, exchange table, False": DOORS,
+        "mask, array struct, of nothing": DOORS,
+        "mask, array struct, False": DOORS,
+        "interface, exchange table, of nothing": DOORS,
+        "interface, array struct, of nothing": DOORS,
+        "interface behind __getattr__, of nothing": ON_CLASS,
+        "mask behind __getattr__, of nothing": ON_CLASS,
+        "mask behind __getattr__, False": ON_CLASS,
+    },
     "libraries": dict.fromkeys(("polars", "pandas", "pandas index", "pandas times"), ARRAY_METHOD),
 }
 

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from . import device_producers as devices
-from . import producers
+from . import masked, producers
 from .counting import CountingBuffer, CountingDLPack, CountingExchange
 from .sources import SOURCES
 
@@ -208,6 +208,14 @@ def libraries():
     yield "tvm", pytest.importorskip("tvm_ffi").from_dlpack(pytest.importorskip("numpy").arange(3.0))
 
 
+def masked_ones():
+    for name, make in (masked.BY_ATTRIBUTE | masked.BY_INTERFACE).items():
+        yield name, make()
+        yield f"{name}, of nothing", make(None)
+        if name in masked.BY_ATTRIBUTE:
+            yield f"{name}, False", make(False)
+
+
 def sources():
     for name, make in SOURCES.items():
         try:
@@ -226,4 +234,5 @@ KINDS = {
     "plain": plain,
     "one protocol": one_protocol,
     "libraries": libraries,
+    "masks": masked_ones,
 }

@@ -14,6 +14,7 @@ from lend.adapters.asking import guarded
 from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype, way_out
 from lend.dtypes import foreign
 from lend.errors import CopyRequired, UnsupportedType
+from lend.protocols import masks
 from lend.protocols.classes import bases_of, full_name
 
 TYPE_CHECKING = False
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 def doors(obj: "Any") -> "list[Door] | None":
     """The doors of an object of NumPy's; None for those that everybody has."""
     names = [full_name(base) for base in bases_of(type(obj))]
-    if any(name.startswith("numpy.ma.") for name in names):
-        raise _masked(obj)
+    if masks.of_numpy(type(obj)):
+        raise masks.refused(obj, "mask")
     if "numpy.generic" in names:
         # a scalar's memory is in its buffer alone; its array interface points into an array that is gone
         from lend.doors import Door
@@ -71,16 +72,6 @@ def _of_strings(obj: "Any") -> UnsupportedType:
         f"this {refusals.name(obj)} holds strings of any length, which are nobody's to lend",
         came=f"{refusals.name(obj)}, {obj.dtype}{list(obj.shape)}",
         remedy='lend.view(x.astype("U20")), if none has more than 20 characters',
-    )
-
-
-def _masked(obj: "Any") -> UnsupportedType:
-    from lend.protocols import refusals
-
-    return UnsupportedType.build(
-        f"{refusals.name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
-        came=refusals.name(obj),
-        remedy="x.filled(value), or data and mask apart: lend.view(x.data) and lend.view(x.mask)",
     )
 
 

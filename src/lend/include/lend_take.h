@@ -245,7 +245,9 @@ extern "C" {
  * as it lies. LEND_COPY and LEND_COPY_IF_NEEDED copy host memory, byte order kept, into fresh memory of malloc's; of
  * pinned and managed memory it is yours to wait for pending work first. `device_id` -1 in a request: any.
  * 0, or -1 with an exception set and nothing to release: BufferError for what is refused, TypeError for an object with
- * no protocol at all, ValueError for a request that makes no sense. With the GIL. */
+ * no protocol at all, ValueError for a request that makes no sense. With the GIL.
+ * Refused for a mask: arrays of numpy.ma, and an interface that is taken and has one. An attribute `mask` is not looked
+ * at, nor is an interface beside what serves: lend.h refuses these too. */
 static inline int lend_take(PyObject *object, const lend_request *request, lend_view *view);
 
 /* Give back what lend_take gave, once; harmless on an empty or a released view, and the same as lend_release() of
@@ -2115,6 +2117,7 @@ static inline int lend_take_by(lend_take_job *job, int door) {
         if (may > 0) {
             const int told = lend_take_ask_device(job);
             if (told < 0) return told;
+            if (job->announced > 1 && job->refusals) return LEND_TAKE_ABSENT; /* a door of devices has said more */
             if (job->announced > 1)
                 return lend_take_fault(job, "__array_interface__",
                     "it announces device type %d, which contradicts its __array_interface__", (int)job->announced);

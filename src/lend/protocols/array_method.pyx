@@ -14,6 +14,7 @@ from lend._core.record cimport WANT_COPY, Record, clear_dims
 from lend.protocols cimport array_interface, buffer
 
 from lend.protocols.dlpack import announced_device
+from lend.protocols.masks import is_masked
 
 ARRAY_METHOD = taken_by(Protocol(
     name="array method", dunder="__array__", devices=(1, 3, 11, 13), readonly=True,
@@ -33,7 +34,7 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
         why = unasked(obj)
         if not why:
             array = obj.__array__(copy=False)
-            if getattr(array, "mask", None) is not None:
+            if type(array).__module__ != "numpy" and is_masked(array):
                 why = "it gives a masked array, whose nulls a View cannot carry"
             elif not want & WANT_COPY and is_fresh(array):
                 why = "asked for copy=False it made a new array all the same"

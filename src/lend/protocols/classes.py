@@ -4,10 +4,10 @@ Read from the slots of the class itself: a metaclass, `__getattribute__` or `__c
 asked, for it may answer anything, raise, or be what went wrong in the first place.
 """
 
-__all__ = ["bases_of", "full_name", "module_of", "shows"]
+__all__ = ["bases_of", "dict_of", "full_name", "module_of", "shows"]
 
 _mro = type.__dict__["__mro__"].__get__
-_dict = type.__dict__["__dict__"].__get__
+dict_of = type.__dict__["__dict__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 
@@ -46,4 +46,4 @@ def full_name(cls: type) -> str:
 
 def shows(cls: type, attribute: str) -> bool:
     """Whether a class or one above it has the attribute: where the interpreter looks for special methods."""
-    return any(attribute in _dict(base) for base in bases_of(cls))
+    return any(attribute in dict_of(base) for base in bases_of(cls))

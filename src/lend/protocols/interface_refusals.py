@@ -1,7 +1,8 @@
 """The wording of what the array interfaces, pointers and `__array__` refuse; loaded when they do, never before."""
 
 from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedType
-from lend.protocols.classes import bases_of, full_name
+from lend.protocols.classes import bases_of, full_name, shows
+from lend.protocols.masks import HAS_MASK, of_numpy
 from lend.protocols.refusals import (
     DESCRIBE,
     _the,
@@ -54,7 +55,7 @@ def out_of_buffer(obj: "Any", protocol: "Protocol", offset: int, low: int, high:
 
 def masked(obj: "Any", protocol: "Protocol") -> LendError:
     return UnsupportedType.build(
-        f"{_the(protocol)} of {name(obj)} has a mask (nulls), which a View cannot carry and will not ignore",
+        f"{_the(protocol)} of {name(obj)} {HAS_MASK}, which a View cannot carry and will not ignore",
         came=name(obj),
         tried=f"{protocol.dunder} -> mask",
         remedy=_APART.get(protocol.dunder),
@@ -67,6 +68,29 @@ _APART = {
     "__cuda_array_interface__": 'data and mask apart: lend.view(x.__cuda_array_interface__["mask"]), and '
     'lend.View.from_pointer(ptr, shape, dtype, owner=x, device="cuda:0") or wherever it is',
 }
+
+
+def hidden_mask(obj: "Any") -> LendError:
+    """Of a mask beside the memory that the protocols show."""
+    cls = type(obj)
+    has = {part for part in ("unmasked", "fill_value", "data") if shows(cls, part)}
+    data = "x.data"
+    if "unmasked" in has:
+        data = "x.unmasked"
+    elif not of_numpy(cls) and any(full_name(base) == "numpy.ndarray" for base in bases_of(cls)):
+        data = "x.view(numpy.ndarray)"
+    elif "data" not in has:
+        data = "the array"
+    column = [_COLUMN] if "data" in has and "fill_value" in has else []
+    filled = "x.filled(value), or " if shows(cls, "filled") else ""
+    return UnsupportedType.build(
+        f"{name(obj)} {HAS_MASK}, which a View cannot carry and will not ignore",
+        came=name(obj),
+        remedy=[f"{filled}data and mask apart: lend.view({data}) and lend.view(x.mask)", *column],
+    )
+
+
+_COLUMN = "lend.minimal.column(x), where it is one dimension without gaps: the mask becomes its nulls"
 
 
 def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) -> LendError:

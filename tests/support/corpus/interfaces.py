@@ -316,8 +316,9 @@ def beside(fields, by_buffer):
 
 
 BESIDE = Table(
-    "lying interfaces beside a buffer", HOST.good, beside, [],
-    [Odd(wrong.name, wrong.changes, {"nbytes": 24, "readonly": False}, True) for wrong in HOST.wrong],
+    "lying interfaces beside a buffer", HOST.good, beside, MASK,
+    [Odd(wrong.name, wrong.changes, {"nbytes": 24, "readonly": False}, True) for wrong in HOST.wrong
+     if wrong not in MASK],
 )  # fmt: skip
 
 # -- on devices --
