@@ -287,10 +287,7 @@ def _alive(lent):
         raise Refused(f"the memory of {lent!r} was given back")
 
 
-def _kept(owner):
-    if owner is None:
-        raise TypeError("owner is what keeps the memory alive, and None keeps nothing")
-    return owner
+_NOBODY = "owner is what keeps the memory alive, and None keeps nothing"
 
 
 def _span(part, length, what, values):
@@ -313,7 +310,9 @@ class Buffer(_Lent):
 
     def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
-        self.owner = _kept(owner)
+        self.owner = owner
+        if owner is None:
+            raise TypeError(_NOBODY)
         if nbytes < 0 or (nbytes and not 0 < ptr <= 2**64 - nbytes):
             raise Refused(f"no {nbytes} bytes lie at the address {ptr}")
 
@@ -367,7 +366,9 @@ class Array(_Lent):
         steps.reverse()
         self.ptr, self.shape, self.strides, self.dtype, self.device = ptr, shape, tuple(steps), dtype, device
         self.itemsize, self.nbytes, self.c_contiguous, self.stream = itemsize, nbytes, whole, stream
-        self.readonly, self.owner, self._ends = bool(readonly), _kept(owner), (low, high)
+        self.readonly, self.owner, self._ends = bool(readonly), owner, (low, high)
+        if owner is None:
+            raise TypeError(_NOBODY)
 
     @property
     def buffer(self):
@@ -847,7 +848,8 @@ def _field(address, seen=(), depth=0):
     dtype, name, fields = _text(format), _text(name), ()
     if count:
         fields = [_field(child, seen, depth + 1) for child in _pointers(children, count)]
-    words, layout = _field(dictionary, seen, depth + 1) if dictionary else None, _layout(dtype, name)
+    words = _field(dictionary, seen, depth + 1) if dictionary else None
+    layout = _LAYOUTS.get(dtype) or _layout(dtype, name)
     pairs = dtype != "+m" or (count and fields[0][0] == "+s" and len(fields[0][2]) == 2)
     if layout[3] not in (None, count) or not pairs or (words and dtype not in _INDEX):
         raise Refused(f"the schema of {name!r} contradicts itself: {dtype!r} with {count} children")
