@@ -103,7 +103,7 @@ def _pointer(capsule, *names):
             return name, _capsule_pointer(capsule, name)
         except ValueError:
             continue
-    wanted = " or ".join(name.decode() for name in names)
+    wanted = b" or ".join(names).decode()
     raise Refused(f"it gave {_full_name(capsule)}, which is no capsule named {wanted}, or was consumed before")
 
 
@@ -155,11 +155,8 @@ _NAMED = {
     (10, 8): "float8_e4m3fn", (11, 8): "float8_e4m3fnuz", (12, 8): "float8_e5m2", (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }  # fmt: skip
-_DLPACK = _NAMED | {
-    ("iuf--cb".index(body[0]), 8 * int(body[1:])): ("|" if body[1:] == "1" else _ORDER) + body
-    for body, code in _CODES.items()
-    if code
-}
+_DLPACK = {("iuf--cb".index(body[0]), 8 * int(body[1:])): body for body in _CODES if _CODES[body]}
+_DLPACK = _NAMED | {of: ("|" if of[1] == 8 else _ORDER) + body for of, body in _DLPACK.items()}
 # dtype -> kind, bytes of an item, code of struct
 _PARTS = {name: ("", bits // 8, "") for (_, bits), name in _NAMED.items()}
 _PARTS |= {order + body: (body[0], int(body[1:]), code) for order in "<>|" for body, code in _CODES.items()}
@@ -199,15 +196,11 @@ class _Lent:
     """What Buffer and Array have in common: where they lie, who keeps them, and how they are lent on."""
 
     __slots__ = ("__weakref__", "device", "nbytes", "owner", "ptr", "readonly")
-    c_contiguous = True
+    c_contiguous, bufsize = True, property(lambda self: self.nbytes)
 
     def __repr__(self):
         shape, marked = ", ".join(map(str, self.shape)), ", read-only" * self.readonly
         return f"<{type(self).__name__} {self.dtype}[{shape}] on device {self.device}{marked}>"
-
-    @property
-    def bufsize(self):
-        return self.nbytes
 
     def __dlpack_device__(self):
         return self.device
@@ -243,9 +236,7 @@ class _Lent:
 
     def __array__(self, dtype=None, copy=None):
         """NumPy asks for this where nothing else was told, and would make an array of one object."""
-        raise Refused(
-            f"{self!r} tells NumPy of itself by __array_interface__, if the host has it and a typestr its dtype"
-        )
+        raise Refused(f"{self!r} tells NumPy of itself by __array_interface__, if that knows its device and dtype")
 
     def memoryview(self):
         """A memoryview, which stays alive by itself, as parts of it do; of host memory that lies row by row.
@@ -306,7 +297,7 @@ class Buffer(_Lent):
     """
 
     __slots__ = ("stream",)
-    dtype, strides = "|u1", (1,)
+    dtype, strides, shape = "|u1", (1,), property(lambda self: (self.nbytes,))
 
     def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
@@ -315,10 +306,6 @@ class Buffer(_Lent):
             raise TypeError(_NOBODY)
         if nbytes < 0 or (nbytes and not 0 < ptr <= 2**64 - nbytes):
             raise Refused(f"no {nbytes} bytes lie at the address {ptr}")
-
-    @property
-    def shape(self):
-        return (self.nbytes,)
 
     def __getitem__(self, part):
         start, count = _span(part, self.nbytes, "a Buffer", "memoryview()")
@@ -437,16 +424,13 @@ class Column:
     """
 
     __slots__ = ("__weakref__", "about", "buffers", "children", "dictionary", "dtype", "length", "nulls", "offset")
+    name = property(lambda self: self.about.get("name", ""))
 
     def __init__(self, dtype, length, offset, nulls, buffers, children=(), dictionary=None, about=None):
         self.dtype, self.length, self.offset, self.nulls, self.buffers = dtype, length, offset, nulls, buffers
         self.children, self.dictionary, self.about = children, dictionary, about or {}
         if nulls[0] == "sentinel" and dtype in ("e", "f"):  # as wide as what it is compared with
             self.nulls = "sentinel", struct.unpack(dtype, struct.pack(dtype, nulls[1]))[0]
-
-    @property
-    def name(self):
-        return self.about.get("name", "")
 
     def __repr__(self):
         nulls = "" if self.nulls[0] == "none" else f", nulls by {self.nulls[0]}"
@@ -841,9 +825,7 @@ def _field(address, seen=(), depth=0):
     format, name, metadata, flags, count, children, dictionary, release, _ = _peek(_SCHEMA, address)
     seen = seen or set()
     if not release or not format or depth > _DEEPEST or address in seen:
-        raise Refused(
-            f"the schema at depth {depth} has no format, was released, is its own, or below {_DEEPEST} others"
-        )
+        raise Refused(f"a schema at depth {depth} has no format, was released, is its own, or below {_DEEPEST} others")
     seen.add(address)
     dtype, name, fields = _text(format), _text(name), ()
     if count:
@@ -1125,6 +1107,8 @@ class _Told:
 class _FrameColumn(_Told):
     """A Column as the dataframe protocol has it; refused where that has no word."""
 
+    null_count = property(lambda self: self.column.null_count)
+
     def __init__(self, column):
         self.column, self.metadata, (kind, value) = _from_its_byte(column), {}, column.nulls
         self.offset = self.column.offset
@@ -1138,10 +1122,6 @@ class _FrameColumn(_Told):
             raise Refused(f"the dataframe protocol has no word for {self.column!r}")
         bits = {"b": 1, "u": 8, "U": 8}.get(dtype) or _layout(dtype)[1] * 8
         return kind, bits, "b" if kind == _BOOL else dtype, "="
-
-    @property
-    def null_count(self):
-        return self.column.null_count
 
     @property
     def describe_categorical(self):
