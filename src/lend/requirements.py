@@ -4,6 +4,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.device import Device
 from lend.dtypes import DType
+from lend.dtypes.dtype import element_dtype
 from lend.errors import CopyRequired, LendError, NotHostAccessible, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
 from lend.views import describe, packed
 
@@ -38,7 +39,7 @@ def unmet(
             remedy=remedy,
         )
     if dtype is not None:
-        wanted = DType(dtype)
+        wanted = element_dtype(dtype)
         if wanted != view.dtype:
             if wanted.newbyteorder("native") != view.dtype.newbyteorder("native"):
                 raise UnsupportedType.build(

@@ -49,7 +49,10 @@ cdef enum:
     KIND_MINI = 14       # float8, float6, float4: the low bits of order_unit are DLPack's code; bits below 8: packed
     KIND_SUBINT = 15     # int4, int2: the low bits of order_unit are the bits that count; bits below 8: packed
     KIND_SUBUINT = 16
-    KIND_COUNT = 17
+    # of columns alone, no record carries it: DType.logical says what it is, and bits and param are 8 and the bytes of a
+    # value, 1 and 1 for bools that share a byte, else 0
+    KIND_LOGICAL = 17
+    KIND_COUNT = 18
 
     ORDER_BIG = 0x80
     UNIT_MASK = 0x7F

@@ -1,14 +1,15 @@
 """The type of one element as a Python object: `DType`, made from a packed code or from anything that names a dtype."""
+cimport cython
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_FromObject
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from lend.dtypes.code cimport (
     KIND_BYTES, KIND_MINI, KIND_OPAQUE, KIND_RECORD, KIND_TEXT, NATIVE_ORDER, ORDER_BIG, UNIT_MASK, Code,
-    code_from_word, code_has_lanes, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
+    code_has_lanes, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
     code_word, make_code,
 )
 from lend.dtypes.dlpack_type cimport code_from_dlpack, code_to_dlpack
-from lend.dtypes.names cimport bare_name, fill_tables, is_timed, order_sign, read_name
+from lend.dtypes.names cimport bare_name, fill_tables, is_timed, order_sign
 from lend.dtypes.struct_format cimport code_from_format, size_from_format, write_format
 from lend.dtypes.typestr cimport UNITS, code_from_typestr, write_typestr
 
@@ -22,6 +23,7 @@ cdef dict WORDS = {}     # name -> word of the code in native order, for all nam
 cdef dict NAMES = {}     # and back
 cdef dict INTERNED = {}  # word -> DType; only codes with param 1, of which there are some hundred, and records
 cdef list PLANS = []     # number of a record -> its fields as (DType, offset, shape); dtypes/records.py fills it
+cdef dict FORMATS = {}   # Arrow format -> DType, of those that are said by the format alone
 cdef object MAKING = object()  # what dtype_from_code passes to the constructor
 
 
@@ -35,12 +37,21 @@ cdef str name_of_code(Code code):
     return order_sign(code) + bare_name(code, NAMES) if code_is_swapped(code) else bare_name(code, NAMES)
 
 
+cdef str name_of(DType dtype):
+    return name_of_code(dtype.code) if dtype.logical is None else dtype.logical.name
+
+
 # Records
 
 
-cdef inline object records():
+cdef object records():
     from lend.dtypes import records
     return records
+
+
+cdef object refusals():
+    from lend.dtypes import refusals
+    return refusals
 
 
 def enter_record(plan):
@@ -59,21 +70,9 @@ cdef inline Code record_code(uint16_t number, uint32_t itemsize, uint8_t order_u
     return code
 
 
-def letter_dtype(bytes text):
-    """The DType of one letter with its byte order or count; None if it is none."""
-    cdef Code code
-    cdef Py_ssize_t size = size_from_format(text)
-    return dtype_from_code(code) if size >= 0 and code_from_format(text, size, &code) else None
-
-
 def code_word_of(DType dtype):
     """The packed code as one number, which tells also what equality does not (NumPy's align flag)."""
     return code_word(dtype.code)
-
-
-def dtype_of_word(uint64_t word):
-    """The DType of a packed code."""
-    return dtype_from_code(code_from_word(word))
 
 
 cdef tuple record_plan(Code code):
@@ -86,72 +85,20 @@ cdef Code native_code(Code code) except *:
     return make_code(code.kind, code.bits, code.param, (code.order_unit & UNIT_MASK) | NATIVE_ORDER)
 
 
-cdef bint read_text(str text, Code* out) except -1:
-    """Read a name with or without a byte order, or a typestr; True if understood."""
-    cdef Py_ssize_t length
-    cdef const char* chars
-    cdef uint8_t order = NATIVE_ORDER
-    if not text.isascii():
-        return False
-    chars = PyUnicode_AsUTF8AndSize(text, &length)
-    if code_from_typestr(chars, length, out):
-        return True
-    if length and (chars[0] == c'<' or chars[0] == c'>' or chars[0] == c'='):
-        if chars[0] != c'=':
-            order = ORDER_BIG if chars[0] == c'>' else 0
-        text = text[1:]
-    return read_name(text, order, WORDS, out)
+include "reading.pxi"  # understood, code_of, and what else makes a DType of texts, codes, schemas
 
 
-# From anything
+# Types of columns
 
 
-cdef bint read_foreign(object dtype, Code* out) except -1:
-    """Read the dtype of another library by what it tells of itself; True if it is one."""
-    from lend.dtypes.foreign import spell
-
-    cdef object spelled = spell(dtype)
-    if spelled is None:
-        return False
-    if isinstance(spelled, DType):
-        out[0] = (<DType> spelled).code
-        return True
-    # a type that calls itself V and has a name of its own must be as wide as our type of that name
-    cdef object size = getattr(dtype, "itemsize", None)
-    if not read_text(PyUnicode_FromObject(spelled), out) or (isinstance(size, int) and size != code_itemsize(out[0])):
-        from lend.dtypes.refusals import unsupported
-
-        raise unsupported(dtype)
-    return True
+def logical_of(DType dtype):
+    """What a type of columns is; None for all others."""
+    return dtype.logical
 
 
-cdef int code_of(object dtype, Code* out) except -1:
-    cdef str text
-    if isinstance(dtype, DType):
-        out[0] = (<DType>dtype).code
-        return 0
-    if isinstance(dtype, str):
-        text = PyUnicode_FromObject(dtype)  # a subclass loses its own methods
-        if text.startswith("T{"):
-            out[0] = (<DType> DType.from_format(text)).code
-            return 0
-        if not read_text(text, out):
-            from lend.dtypes.foreign import named
-
-            out[0] = (<DType> named(text, WORDS)).code
-        return 0
-    if dtype is bool or dtype is int or dtype is float or dtype is complex:
-        text = "bool" if dtype is bool else "int64" if dtype is int else "float64" if dtype is float else "complex128"
-        read_name(text, NATIVE_ORDER, WORDS, out)
-        return 0
-    if isinstance(dtype, (list, dict)):
-        out[0] = (<DType> records().from_spec(dtype)).code
-        return 0
-    if read_foreign(dtype, out):
-        return 0
-    from lend.dtypes.refusals import no_dtype
-
-    raise no_dtype(dtype)
+cdef object told(DType dtype, str name, object plain):
+    """What a type of columns says of itself, and what all others say."""
+    return plain if dtype.logical is None else getattr(dtype.logical, name)
 
 
 cdef object dtype_from_code(Code code):
@@ -166,22 +113,9 @@ cdef object dtype_from_code(Code code):
     return INTERNED.setdefault(word, made) if code.param == 1 or code.kind == KIND_RECORD else made
 
 
-cdef object cannot_say(DType dtype, str protocol):
-    """Make the exception for what a protocol has no word for."""
-    from lend.dtypes import refusals
-
-    return refusals.cannot_say(dtype, protocol)
-
-
-cdef object not_read(str fact, object text, object remedy=None):
-    """Make the exception for a spelling that was not understood."""
-    from lend.dtypes.refusals import shortened
-
-    return UnsupportedType.build(fact.format(shortened(repr(text))), remedy=remedy)
-
-
+@cython.no_gc  # what it holds is made before it, and never changed: no cycle
 cdef class DType:
-    """Name the type of one element; one value with several spellings.
+    """Name the type of one element, or of a column's values; one value with several spellings.
 
     Immutable. Two DTypes are equal exactly when they mean the same: kind, width, byte order, lanes and unit, never the
     text they came from. A DType equals its `name`, too, with one hash, and no other text: ``dtype == "float32"``, but
@@ -201,6 +135,8 @@ cdef class DType:
         - a record, as NumPy describes one: a list of ``(name, dtype)`` or ``(name, dtype, shape)``, where a name may be
           ``(title, name)`` and ``("", "V4")`` is padding; a dict of names, formats, offsets, itemsize, titles, aligned;
           or its struct format, ``"T{i:a:xxxxd:b:}"``;
+        - a type of columns, as ``dtype.name`` has it: ``"utf8"``, ``"date32"``, ``"datetime64[us, Europe/Paris]"``,
+          ``"decimal128(10, 2)"``, ``"list[int64]"``, ``"struct{a: utf8}"``; `from_arrow` reads them all;
         - Python's ``bool``, ``int``, ``float``, ``complex``: bool, int64, float64, complex128;
         - a dtype or scalar type of numpy, ml_dtypes, jax, torch and others, told by what it says of itself. No library
           is imported for it.
@@ -210,7 +146,7 @@ cdef class DType:
     ValueError
         The text names no dtype; the message has the near ones.
     lend.errors.UnsupportedType
-        It is a dtype, and one that lend lacks (text of any length, bits).
+        It is a dtype, and one that lend lacks.
     TypeError
         It is not a dtype at all.
 
@@ -231,7 +167,7 @@ cdef class DType:
 
     def __cinit__(self, dtype, /):
         if dtype is not MAKING:
-            code_of(dtype, &self.code)
+            self.logical = understood(dtype, &self.code)
 
     @classmethod
     def from_format(cls, format, itemsize=None):
@@ -262,30 +198,15 @@ cdef class DType:
         cdef bytes text = None
         cdef const char* chars = NULL
         cdef Py_ssize_t size
-        cdef str why = ""
         if format is not None:
             text = b"" if "\0" in format else format.encode("utf-8", "surrogatepass")
             chars = text
         size = size_from_format(chars) if itemsize is None else itemsize
         if code_from_format(chars, size, &code):
             return dtype_from_code(code)
-        if text and (itemsize is None or itemsize >= 0):
-            from lend.dtypes import record_format
+        from lend.dtypes import record_format
 
-            try:
-                made, shape = record_format.read(text, -1 if itemsize is None else itemsize)
-                if not shape:
-                    return made
-                why = f": {shape} of {made} are several values, not one"
-            except record_format.Unread as error:
-                why = f": {error}"
-        raise not_read(
-            "lend has no dtype for the struct format {}"
-            + ("" if itemsize is None else f" with an itemsize of {itemsize}")
-            + why.replace("{", "{{").replace("}", "}}"),
-            format,
-            None if itemsize is None or itemsize < 0 else f"as bytes without a meaning: opaque[{itemsize}]",
-        )
+        return record_format.read_one(text, format, itemsize)
 
     @classmethod
     def from_typestr(cls, typestr, descr=None):
@@ -321,10 +242,9 @@ cdef class DType:
                 if code.kind == KIND_OPAQUE and descr is not None and descr != [("", text)]:
                     made = records().from_spec(descr)
                     if made.itemsize != code.param:
-                        raise not_read(f"the typestr {{}} and its descr of {made.itemsize} bytes contradict each other",
-                                       text)
+                        raise refusals().no_typestr(text, made.itemsize)
                 return made
-        raise not_read("lend has no dtype for the typestr {}", text)
+        raise refusals().no_typestr(text)
 
     @classmethod
     def from_dlpack(cls, code, bits, lanes=1, padded=False):
@@ -350,48 +270,75 @@ cdef class DType:
         )
 
     @classmethod
-    def from_arrow(cls, format):
-        """Read a format string of the Arrow C data interface, of a type with a fixed width.
+    def from_arrow(cls, format, *, fields=(), dictionary=None, ordered=False, keys_sorted=False, extension=None):
+        """Read a format string of the Arrow C data interface, and what hangs on it in a schema.
 
-        Numbers, timestamps without a zone and durations, date64 (as datetime64[ms]), and ``w:7`` as ``opaque[7]``.
+        Parameters
+        ----------
+        format : str
+        fields : iterable of tuple
+            The children, each as (name, dtype, nullable, metadata), of which the last two may be left out.
+        dictionary : DType, optional
+            Of the values, where the format is that of indices.
+        ordered, keys_sorted : bool
+            The flags of a dictionary and of a map.
+        extension : tuple, optional
+            The name and the metadata of an extension type, whose storage is all the rest.
 
         Raises
         ------
         lend.errors.UnsupportedType
-            It means what no dtype says: bools of a bit, dates of 32 bits, times of day, zones, decimals, what has any
-            width or is nested.
+            The format is not understood.
+        lend.errors.MalformedDescriptor
+            What hangs on it contradicts it: a list without a child, a dictionary without integers.
 
         Examples
         --------
         >>> from lend.dtypes import DType
-        >>> DType.from_arrow("tsn:"), DType.from_arrow("g").arrow
-        (DType('datetime64[ns]'), 'g')
+        >>> DType.from_arrow("tsn:"), DType.from_arrow("tsn:UTC"), DType.from_arrow("g").arrow
+        (DType('datetime64[ns]'), DType('datetime64[ns, UTC]'), 'g')
+        >>> DType.from_arrow("+l", fields=[("item", "utf8")])
+        DType('list[utf8]')
         """
-        from lend.dtypes import arrow_format
-
-        return DType(arrow_format.read(format))
+        if not isinstance(format, str):
+            raise TypeError(f"an Arrow format is a str, not {type(format).__name__}")
+        return logical_dtype(
+            PyUnicode_FromObject(format), tuple(fields), dictionary, ordered, keys_sorted, extension)
 
     @property
     def name(self):
-        """The name, with a sign in front if the byte order is not this machine's; `DType(name)` reads it."""
-        return name_of_code(self.code)
+        """The name, with a sign in front if the byte order is not this machine's; `DType(name)` reads it.
+
+        It leaves out the metadata of extension types, and what makes the name of a record long.
+        """
+        return name_of(self)
 
     @property
     def kind(self):
         """One of bool, int, uint, float, bfloat, complex, datetime, timedelta, opaque, handle, bytes, text, object,
-        record, float8, float6, float4, int4, uint4, int2, uint2."""
+        record, float8, float6, float4, int4, uint4, int2, uint2.
+
+        Of columns alone: null, utf8, large_utf8, utf8_view, binary, large_binary, binary_view, date, time, interval,
+        decimal, list, large_list, list_view, large_list_view, fixed_list, struct, map, union_dense, union_sparse,
+        run_end, dictionary, extension; and their datetimes have a zone, and their bools share bytes.
+        """
+        if self.logical is not None:
+            return self.logical.kind
         if self.code.kind >= KIND_MINI:
             return NAMES[code_word(make_code(self.code.kind, 8, 1, self.code.order_unit))].partition("_")[0]
         return KIND_NAMES[self.code.kind]
 
     @property
     def bits(self):
-        """Bits of one lane as stored: 128 for a long double in sixteen bytes, 64 for a complex64, 4 for int4_packed."""
+        """Bits of one lane as stored: 128 for a long double in sixteen bytes, 64 for a complex64, 4 for int4_packed; 0
+        where there is no fixed width."""
+        if self.logical is not None:
+            return self.logical.bits
         return self.code.bits if self.code.kind >= KIND_MINI else 8 * self.itemsize // self.lanes
 
     @property
     def itemsize(self):
-        """Bytes of one element, all lanes included; 0 where several share a byte (int4_packed)."""
+        """Bytes of one element, all lanes included; 0 where several share a byte (int4_packed) or have any width."""
         return code_itemsize(self.code)
 
     @property
@@ -402,11 +349,11 @@ cdef class DType:
     @property
     def lanes(self):
         """Values in one element: 1, but for the vector types of DLPack."""
-        return self.code.param if code_has_lanes(self.code) else 1
+        return self.code.param if self.logical is None and code_has_lanes(self.code) else 1
 
     @property
     def byteorder(self):
-        """'little' or 'big'; None for what has no byte order (one byte, opaque)."""
+        """'little' or 'big'; None for what has none (one byte, opaque), or only this machine's (a column's)."""
         if code_swap_size(self.code) <= 1:
             return None
         return "big" if self.code.order_unit & ORDER_BIG else "little"
@@ -418,9 +365,9 @@ cdef class DType:
 
     @property
     def unit(self):
-        """The unit of a datetime or timedelta ('ns', 'D', 'generic'), None for other kinds."""
+        """The unit of a datetime, timedelta, date or time ('ns', 'D', 'generic'), None for other kinds."""
         if not is_timed(self.code):
-            return None
+            return told(self, "unit", None)
         return UNITS[self.code.order_unit & UNIT_MASK].decode("ascii") or "generic"
 
     @property
@@ -430,12 +377,14 @@ cdef class DType:
 
     @property
     def length(self):
-        """Bytes of fixed bytes, characters of text; None for other kinds."""
-        return self.code.param if self.code.kind in (KIND_BYTES, KIND_TEXT) else None
+        """Bytes of fixed bytes, characters of text, values of a fixed list; None for other kinds."""
+        return self.code.param if self.code.kind in (KIND_BYTES, KIND_TEXT) else told(self, "length", None)
 
     @property
     def fields(self):
         """The fields of a record: a new dict of name to (dtype, offset, shape, title); None for other kinds.
+
+        Those of a struct have no offset, and of several of one name it has the first: `children` has all.
 
         Examples
         --------
@@ -443,12 +392,59 @@ cdef class DType:
         >>> DType([("a", "int32"), ("b", "float64")]).fields["b"].offset
         4
         """
-        return dict(records().record_of(self).fields) if self.code.kind == KIND_RECORD else None
+        if self.code.kind != KIND_RECORD:
+            return told(self, "named_fields", None)
+        return dict(records().record_of(self).fields)
 
     @property
     def names(self):
-        """The names of a record's fields in their order, None for other kinds."""
-        return tuple(records().record_of(self).fields) if self.code.kind == KIND_RECORD else None
+        """The names of a record's or a struct's fields in their order, None for other kinds."""
+        return tuple(records().record_of(self).fields) if self.code.kind == KIND_RECORD else told(self, "names", None)
+
+    @property
+    def children(self):
+        """The types within a type of columns, as (name, DType): of a map one, the struct of its entries."""
+        return told(self, "children", ())
+
+    @property
+    def value_type(self):
+        """The DType of what a list, a dictionary or a run has, or an extension type stands on; None for other kinds."""
+        return told(self, "value_type", None)
+
+    @property
+    def dictionary(self):
+        """The DType of the values that the indices of a dictionary stand for; None for other kinds."""
+        return told(self, "dictionary", None)
+
+    @property
+    def ordered(self):
+        """Whether the order of a dictionary's values means something; None for other kinds."""
+        return told(self, "ordered", None)
+
+    @property
+    def zone(self):
+        """The time zone of a datetime, the text as it came; None for other kinds, and for datetimes without one."""
+        return told(self, "zone", None)
+
+    @property
+    def precision(self):
+        """The digits of a decimal; None for other kinds."""
+        return told(self, "precision", None)
+
+    @property
+    def scale(self):
+        """The digits of a decimal behind the point, negative for zeros before it; None for other kinds."""
+        return told(self, "scale", None)
+
+    @property
+    def extension(self):
+        """The name (a str) and the metadata (bytes or None) of an extension type; None for other kinds."""
+        return told(self, "extension", None)
+
+    @property
+    def storage(self):
+        """The DType of the same bytes that an element of a View can have, itself if it can; None if there is none."""
+        return told(self, "storage", self)
 
     @property
     def has_objects(self):
@@ -476,7 +472,7 @@ cdef class DType:
             return record_format.write(self)
         length = write_format(self.code, buf)
         if length < 0:
-            raise cannot_say(self, "the buffer protocol")
+            raise refusals().cannot_say(self, "the buffer protocol")
         return buf[:length].decode("ascii")
 
     @property
@@ -485,7 +481,7 @@ cdef class DType:
         cdef char buf[40]
         cdef int length = write_typestr(self.code, buf)
         if length < 0:
-            raise cannot_say(self, "the array interface")
+            raise refusals().cannot_say(self, "the array interface")
         return buf[:length].decode("ascii")
 
     @property
@@ -500,8 +496,8 @@ cdef class DType:
         """The triple (code, bits, lanes) of DLPack; raises UnsupportedType where it has none."""
         cdef uint8_t code, bits
         cdef uint16_t lanes
-        if not code_to_dlpack(self.code, &code, &bits, &lanes):
-            raise cannot_say(self, "DLPack")
+        if self.logical is not None or not code_to_dlpack(self.code, &code, &bits, &lanes):
+            raise refusals().cannot_say(self, "DLPack")
         return (code, bits, lanes)
 
     @property
@@ -553,31 +549,36 @@ cdef class DType:
             raise ValueError(f"a byte order is 'little', 'big', 'native' or 'swap', not {order!r:.40}")
         if code.kind == KIND_RECORD:
             return records().in_order(self, order)
+        if self.logical is not None:
+            return self
         return dtype_from_code(make_code(code.kind, code.bits, code.param, sign | (code.order_unit & UNIT_MASK)))
 
     def __eq__(self, other):
         if not isinstance(other, DType):
             if isinstance(other, str):
                 # a record has no text that is its own
-                return name_of_code(self.code) == other if self.code.kind != KIND_RECORD else NotImplemented
+                return name_of(self) == other if self.code.kind != KIND_RECORD and told(self, "is_told", True) else (
+                    NotImplemented)
             from lend.dtypes.foreign import meant
             other = meant(other)
             if other is None:
                 return NotImplemented
         if self.code.kind == KIND_RECORD and (<DType> other).code.kind == KIND_RECORD:
             return records().meaning(self.code.bits) == records().meaning((<DType> other).code.bits)
+        if self.logical is not None and (<DType> other).logical is not None:
+            return self.logical.means((<DType> other).logical)
         return code_word(self.code) == code_word((<DType>other).code)
 
     def __hash__(self):
         if self.code.kind == KIND_RECORD:
             return hash(("record", records().meaning(self.code.bits)))
-        return hash(name_of_code(self.code))
+        return hash(name_of(self))
 
     def __str__(self):
-        return name_of_code(self.code)
+        return name_of(self)
 
     def __repr__(self):
-        return f"DType({records().shown(self)!r})" if self.code.kind == KIND_RECORD else f"DType('{self.name}')"
+        return f"DType({records().shown(self) if self.code.kind == KIND_RECORD else name_of(self)!r})"
 
     def __reduce__(self):
         # the byte order is spelled out and a long double tells its size: the reader may be another machine
@@ -585,6 +586,8 @@ cdef class DType:
         cdef str name
         if code.kind == KIND_RECORD:
             return (DType, (records().spec(self),))
+        if self.logical is not None:
+            return self.logical.reduced()
         name = bare_name(code, NAMES)
         if "longdouble" in name:
             name = name.replace("clongdouble", f"complex{code.bits}").replace("longdouble", f"float{code.bits}")

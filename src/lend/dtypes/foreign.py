@@ -85,6 +85,8 @@ def register_dtype(name: str, dtype: object) -> None:
         raise ValueError(f"a dtype is registered by its name, a text, not {given!r:.60}")
     name = str(given)
     made = DType(dtype)
+    if made.storage is not made:
+        raise ValueError(f"{name!r:.60} cannot be {made}: a type of columns is no element of an array")
     if made.has_objects:
         raise ValueError(f"{name!r:.60} cannot be {made}: bytes never become pointers to Python objects")
     try:
@@ -124,7 +126,7 @@ def registered(dtype: object) -> "DType | None":
 
 
 def named(text: str, names: "Any") -> "DType":
-    """What a text means that is no name of lend's: a registered one, or a struct format with its order in front."""
+    """What a text means that names no plain type: a registered one, a struct format with its order, a column's."""
     from lend.dtypes.dtype import DType
     from lend.dtypes.refusals import unknown_text
 
@@ -138,6 +140,10 @@ def named(text: str, names: "Any") -> "DType":
             made = None if made.kind == "record" else made  # of several codes
         except (UnsupportedType, ValueError):
             made = None
+    if made is None:
+        from lend.dtypes import logical_names
+
+        made = logical_names.read(text)
     if made is None:
         raise unknown_text(text, names)
     return made
@@ -165,6 +171,14 @@ def spell(dtype: object) -> "str | DType | None":
         if typestr.lstrip("<>|=").startswith("V") and not name.startswith("void"):
             # a type that was added to NumPy (ml_dtypes) calls itself V and is told by its name
             return (typestr[0] if typestr[0] in "<>" else "") + name
+        if name.startswith("datetime64[") and ", " in name:
+            # pandas' datetimes of a zone, whose typestr is silent about it
+            from lend.dtypes import logical_names
+
+            made = logical_names.read(name)
+            if made is None:
+                raise unsupported(dtype)
+            return made
         return typestr
     if type(dtype).__name__.lower() != "dtype":
         return None

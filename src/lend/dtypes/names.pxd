@@ -9,7 +9,7 @@ from lend.dtypes.code cimport (
 )
 from lend.dtypes.digits cimport read_digits
 from lend.dtypes.dlpack_type cimport DLPACK_FIRST_MINI, DLPACK_LAST_MINI, mini_bits
-from lend.dtypes.typestr cimport read_unit, write_unit
+from lend.dtypes.typestr cimport code_from_typestr, read_unit, write_unit
 
 
 cdef inline int enter(dict words, dict names, str name, uint8_t kind, size_t size) except -1:
@@ -132,3 +132,20 @@ cdef inline bint read_name(str name, uint8_t order, dict words, Code* out) excep
         out.param = <uint32_t>count
     out[0] = make_code(out.kind, out.bits, out.param, order | (out.order_unit & UNIT_MASK))
     return True
+
+
+cdef inline bint read_text(str text, dict words, Code* out) except -1:
+    """Read a name with or without a byte order, or a typestr; True if understood."""
+    cdef Py_ssize_t length
+    cdef const char* chars
+    cdef uint8_t order = NATIVE_ORDER
+    if not text.isascii():
+        return False
+    chars = PyUnicode_AsUTF8AndSize(text, &length)
+    if code_from_typestr(chars, length, out):
+        return True
+    if length and (chars[0] == c'<' or chars[0] == c'>' or chars[0] == c'='):
+        if chars[0] != c'=':
+            order = ORDER_BIG if chars[0] == c'>' else 0
+        text = text[1:]
+    return read_name(text, order, words, out)

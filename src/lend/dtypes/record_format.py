@@ -8,7 +8,7 @@ with every byte of padding spelled out. https://peps.python.org/pep-3118/
 from lend.dtypes import records
 from lend.dtypes.dtype import DType, letter_dtype
 from lend.dtypes.records import Field
-from lend.dtypes.refusals import cannot_say
+from lend.dtypes.refusals import cannot_say, no_format
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
@@ -21,6 +21,20 @@ _known: "dict[tuple[bytes, int], tuple[DType, tuple[int, ...]]]" = {}
 
 class Unread(ValueError):
     """A format that is not understood, and why."""
+
+
+def read_one(text: "bytes | None", format: "str | None", itemsize: "int | None") -> DType:
+    """The type of an item that is one value; UnsupportedType, which quotes the format, if it is none."""
+    why = ""
+    if text and (itemsize is None or itemsize >= 0):
+        try:
+            made, shape = read(text, -1 if itemsize is None else itemsize)
+            if not shape:
+                return made
+            why = f": {shape} of {made} are several values, not one"
+        except Unread as error:
+            why = f": {error}"
+    raise no_format(format, itemsize, why)
 
 
 def read(text: bytes, itemsize: int) -> "tuple[DType, tuple[int, ...]]":

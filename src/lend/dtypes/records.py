@@ -9,6 +9,7 @@ from _thread import allocate_lock
 from collections import namedtuple
 
 from lend.dtypes.dtype import DType, code_word_of, enter_record, record_dtype
+from lend.dtypes.refusals import no_element
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
@@ -118,6 +119,8 @@ def make(fields: "Iterable[tuple[str, Any]]", itemsize: int, align: bool = False
                 taken.add(word)
         if len(field.shape) > 64 or any(extent < 0 for extent in field.shape):
             raise ValueError(f"the subarray of the field {name!r:.60} has 64 extents at most, none negative")
+        if field.dtype.storage is not field.dtype:
+            raise no_element(field.dtype)
         if field.dtype.shares_bytes:
             raise UnsupportedType.build(
                 f"the field {name!r:.60} of a record has whole bytes, and several {field.dtype} share one",

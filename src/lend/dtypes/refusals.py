@@ -1,6 +1,15 @@
 """What is said where a dtype is refused; loaded when the first one is."""
 
-__all__ = ["cannot_say", "no_dtype", "shortened", "unknown_text", "unsupported"]
+__all__ = [
+    "cannot_say",
+    "no_dtype",
+    "no_element",
+    "no_format",
+    "no_typestr",
+    "shortened",
+    "unknown_text",
+    "unsupported",
+]
 
 from lend.errors import UnsupportedType
 
@@ -35,10 +44,15 @@ _ELSEWHERE = {
     "size_t": "uint64", "half": "float16", "single": "float32", "float": "float64 float32", "double": "float64",
     "long double": "longdouble", "complex": "complex128 complex64", "csingle": "complex64", "cfloat": "complex64",
     "cdouble": "complex128", "boolean": "bool", "bool_": "bool", "bool8": "bool", "bf16": "bfloat16",
-    "integer": "int64", "str": "text[8]", "str_": "text[8]", "string": "text[8]", "unicode": "text[8]",
+    "integer": "int64", "str": "text[8]", "str_": "text[8]", "string": "utf8 text[8]", "unicode": "text[8]",
     "bytes": "bytes[8]", "bytes_": "bytes[8]", "void": "opaque[8]", "datetime": "datetime64[ns]",
     "timestamp": "datetime64[ns]", "timedelta": "timedelta64[ns]", "duration": "timedelta64[ns]",
 }  # fmt: skip
+_OF_COLUMNS = [
+    *("null", "bool_packed", "utf8", "large_utf8", "utf8_view", "binary", "large_binary", "binary_view", "date32"),
+    *("date64", "time32[ms]", "time64[us]", "interval[month]", "decimal128(38, 2)", "datetime64[us, UTC]"),
+    *("list[int64]", "fixed_list[int64, 3]", "struct{a: int64}", "map[utf8, int64]", "dictionary[int32, utf8]"),
+]
 _LETTERS = {"i": "int", "u": "uint", "f": "float", "fp": "float", "s": "int"}
 _WIDTHS = {"text[8]": " (of 8 characters)", "bytes[8]": " (of 8 bytes)"}
 
@@ -87,7 +101,7 @@ def unknown_text(text: str, names: "Collection[str]") -> Exception:
         return ValueError(f"{shortened(repr(text))} names no dtype; did you mean {hint}?")
     from difflib import get_close_matches
 
-    near = get_close_matches(text[:40], [*names, "datetime64[ns]", "timedelta64[ns]", "opaque[8]"], 3)
+    near = get_close_matches(text[:40], [*names, "datetime64[ns]", "timedelta64[ns]", "opaque[8]", *_OF_COLUMNS], 3)
     hint = f"near: {', '.join(near)}" if near else "examples: float32, >int32, datetime64[ns], opaque[7], <i4"
     return ValueError(f"{shortened(repr(text))} names no dtype; {hint}")
 
@@ -104,7 +118,32 @@ def unsupported(dtype: object) -> UnsupportedType:
 
 def cannot_say(dtype: "DType", protocol: str) -> UnsupportedType:
     """Make the exception for a dtype of ours that a protocol has no word for."""
-    return UnsupportedType.build(f"{protocol} cannot say {dtype}", remedy=_way_out(dtype))
+    return UnsupportedType.build(f"{protocol} cannot say {shortened(str(dtype))}", remedy=_way_out(dtype))
+
+
+def no_element(dtype: "DType") -> UnsupportedType:
+    """Make the exception for a type of columns where elements of a View were asked for."""
+    return UnsupportedType.build(
+        f"{shortened(str(dtype))} is a type of columns, and no element of a View has it", remedy=_way_out(dtype)
+    )
+
+
+def no_format(format: object, itemsize: "int | None", why: str) -> UnsupportedType:
+    """Make the exception for a struct format that was not understood."""
+    fact = f"lend has no dtype for the struct format {shortened(repr(format))}"
+    if itemsize is None or itemsize < 0:
+        return UnsupportedType.build(fact + ("" if itemsize is None else f" with an itemsize of {itemsize}") + why)
+    return UnsupportedType.build(
+        f"{fact} with an itemsize of {itemsize}{why}", remedy=f"as bytes without a meaning: opaque[{itemsize}]"
+    )
+
+
+def no_typestr(typestr: str, itemsize: "int | None" = None) -> UnsupportedType:
+    """Make the exception for a typestr that was not understood, or whose descr has another size."""
+    told = shortened(repr(typestr))
+    if itemsize is None:
+        return UnsupportedType.build(f"lend has no dtype for the typestr {told}")
+    return UnsupportedType.build(f"the typestr {told} and its descr of {itemsize} bytes contradict each other")
 
 
 def _way_out(dtype: "DType") -> "str | None":
@@ -113,6 +152,8 @@ def _way_out(dtype: "DType") -> "str | None":
         return f"one field at a time: {', '.join(map(repr, dtype.names or ()))}"[:100]
     if dtype.kind == "object":
         return None
+    if dtype.storage is not dtype:
+        return _without_meaning(dtype)
     if dtype.shares_bytes:
         return "the bytes alone: v.buffer"
     if dtype.kind in ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2"):
@@ -131,3 +172,29 @@ def _way_out(dtype: "DType") -> "str | None":
     else:
         other = _STAND_INS.get(dtype.kind, "opaque[16]")
     return f'reinterpret("{other}"): the same bytes, and the meaning is yours to keep'
+
+
+def _without_meaning(dtype: "DType") -> "str | None":
+    """What to have instead of a type of columns."""
+    kind, storage = dtype.kind, dtype.storage
+    ticks = f"its storage, {storage}: the same bytes, and the meaning is yours to keep"
+    if kind == "null":
+        return "its length alone: it has no memory"
+    if kind == "bool":
+        return 'a copy as "bool", a byte for each'
+    if kind == "date":
+        other = '"datetime64[ms]", the same bytes' if storage == "int64" else 'a widening copy as "datetime64[D]"'
+        return f"{other}; or {ticks}"
+    if kind == "datetime":
+        return f'"datetime64[{dtype.unit}]", the same ticks in UTC, if you keep the zone yourself'
+    if kind == "decimal":
+        return f"a cast to float64 or to integers by its library; or {ticks}"
+    if kind == "dictionary":
+        return f"its indices, {storage}, and its dictionary apart; or the values, decoded by its library"
+    if kind == "extension":
+        return f"the type that it stands on, {shortened(str(dtype.value_type))}"
+    if storage is not None:
+        return ticks
+    if dtype.children:
+        return "its children, one at a time, and its own buffers"
+    return "its buffers, one at a time: offsets (or views) and bytes"
