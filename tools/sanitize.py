@@ -23,6 +23,7 @@ TESTS = (
     "tests/hostile",
     "tests/capi",
     "tests/c",
+    "tests/kernels",
     "tests/protocols",
     "tests/views",
     "tests/test_pickling.py",

@@ -1,35 +1,14 @@
 """Gather: copy strided elements to contiguous memory, bytes swapped if asked. No GIL, any alignment, no allocation."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
+from lend._core.kernels cimport gather as gather_run
 from lend._core.record cimport MAX_DIMS, Record, element_count, packed_bytes, shape_of, strides_of
 from lend._core.seldom cimport seldom
 from lend.dtypes.code cimport KIND_BOOL, Code, code_shared_bits, code_swap_size
 
 cdef extern from * nogil:
     """
-    #include <stdint.h>
-    #include <string.h>
-    /* one run of n elements, `step` bytes apart, to contiguous memory; fixed sizes let the compiler make plain loads */
-    #define LEND_GATHER(type)                                                     \\
-        for (Py_ssize_t i = 0; i < n; i++) {                                      \\
-            type x;                                                               \\
-            memcpy(&x, from + i * step, sizeof(type));                            \\
-            memcpy(to + i * sizeof(type), &x, sizeof(type));                      \\
-        }                                                                         \\
-        return;
-    static void lend_gather_run(char *to, const char *from, Py_ssize_t n, Py_ssize_t step, Py_ssize_t size) {
-        typedef struct { uint64_t a, b; } pair;
-        if (step == size) { memcpy(to, from, (size_t)(n * size)); return; }
-        switch (size) {
-            case 1: LEND_GATHER(uint8_t)
-            case 2: LEND_GATHER(uint16_t)
-            case 4: LEND_GATHER(uint32_t)
-            case 8: LEND_GATHER(uint64_t)
-            case 16: LEND_GATHER(pair)
-        }
-        for (Py_ssize_t i = 0; i < n; i++) memcpy(to + i * size, from + i * step, (size_t)size);
-    }
     /* a bool is one byte that is 0 or 1; whatever else a producer left there counts as true */
     static void lend_gather_bools(char *to, const char *from, Py_ssize_t n, Py_ssize_t step, Py_ssize_t lanes) {
         if (lanes == 1)
@@ -43,7 +22,6 @@ cdef extern from * nogil:
             for (Py_ssize_t i = 0, j = unit - 1; i < j; i++, j--) { char x = at[i]; at[i] = at[j]; at[j] = x; }
     }
     """
-    void gather_run "lend_gather_run"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step, Py_ssize_t size)
     void gather_bools "lend_gather_bools"(char* to, const char* source, Py_ssize_t n, Py_ssize_t step, Py_ssize_t lanes)
     void swap_bytes "lend_swap"(char* at, Py_ssize_t nbytes, Py_ssize_t unit)
 
@@ -69,12 +47,14 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
     cdef Py_ssize_t* strides = strides_of(source)
     cdef Py_ssize_t size = source.itemsize
     cdef const char* here = source.data
-    cdef char* start = to
     cdef int dims = 0
+    cdef Py_ssize_t unit = 1
     cdef int i, k
     if size == 0:
         gather_packed(to, source)
         return  # else any number of items of no bytes
+    if swap:
+        unit = code_swap_size(source.dtype)
     # dimensions from the fastest in the destination to the slowest; those that run on are one
     for i in range(source.ndim):
         k = i if fortran else source.ndim - 1 - i
@@ -97,7 +77,7 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
         if source.dtype.kind == KIND_BOOL:
             gather_bools(to, here, extent[0], step[0], source.dtype.param)
         else:
-            gather_run(to, here, extent[0], step[0], size)
+            gather_run(to, size, here, step[0], size, unit, extent[0])
         to += extent[0] * size
         i = 1
         while i < dims:
@@ -110,5 +90,3 @@ cdef inline void gather(char* to, const Record* source, bint fortran, bint swap)
             i += 1
         if i == dims:
             break
-    if swap:
-        swap_bytes(start, to - start, code_swap_size(source.dtype))
