@@ -75,7 +75,7 @@ def _release_schema(address):
     said = Schema.from_address(address)
     made, path = _living.pop(said.private_data)
     made.schemas_released[path] = made.schemas_released.get(path, 0) + 1
-    _release_all(Schema, said, _release_schema)
+    _release_all(Schema, said, _release_schema, made.counts[path])
 
 
 @_callback
@@ -85,13 +85,16 @@ def _release_array(address):
     made.released[path] = made.released.get(path, 0) + 1
     for memory in memories:
         ctypes.memset(memory, POISON, len(memory))
-    _release_all(Array, held, _release_array)
+    _release_all(Array, held, _release_array, made.counts[path])
 
 
-def _release_all(kind, struct_, release):
-    """As every producer does: whoever of the children and the dictionary was not moved away goes along."""
+def _release_all(kind, struct_, release, count):
+    """As every producer does: whoever of the children and the dictionary was not moved away goes along.
+
+    How many there are is what was made: what the struct says may have been spoilt since.
+    """
     struct_.release = None
-    below = list((_pointer * struct_.n_children).from_address(struct_.children)) if struct_.children else []
+    below = list((_pointer * count).from_address(struct_.children)) if struct_.children else []
     for address in [*below, struct_.dictionary]:
         if address and kind.from_address(address).release:
             release(address)
@@ -112,7 +115,7 @@ class Made:
 
     def __init__(self, node):
         self.released, self.schemas_released, self.schemas, self.arrays, self._keep = {}, {}, {}, {}, []
-        self.addresses = {}
+        self.addresses, self.counts = {}, {}
         self.schema, self.array = self._schema(node, ""), self._array(node, "")
 
     def _address(self, thing):
@@ -122,7 +125,7 @@ class Made:
         return ctypes.addressof(thing)
 
     def _below(self, node, path, build):
-        prefix = path + "." if path else ""
+        prefix, self.counts[path] = path + "." if path else "", len(node.children)
         parts = [self._address(build(child, f"{prefix}{i}")) for i, child in enumerate(node.children)]
         dictionary = None if node.dictionary is None else build(node.dictionary, prefix + "dictionary")
         return self._address((_pointer * len(parts))(*parts)) if parts else None, self._address(dictionary)

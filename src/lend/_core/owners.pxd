@@ -60,6 +60,7 @@ cdef ObjectOwner own_object(object producer, const Record* record, object beside
 cdef DeviceOwner own_on_device(object producer, const Record* record, object pending, object syclobj=*)
 cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=*)
 cdef str type_name(object producer)
+cdef str class_name(object cls)
 
 # Fill the record from obj by one protocol and return what holds the lease: an Owner, or (with a lease given and
 # INLINE_LEASE set in the record) the exporter. Raises a LendError and leaves nothing taken.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, Never, final
 
 class Owner:
-    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "device", "memory", "callback"]]
+    kind: ClassVar[Literal["none", "buffer", "dlpack", "object", "device", "memory", "callback", "arrow"]]
     # made by lend alone: no argument has this type
     def __init__(self, made_by_lend_alone: Never, /) -> None: ...
     # None when a bare capsule lent the memory

@@ -272,8 +272,12 @@ cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=ALIGNMENT):
 
 cdef str type_name(object producer):
     """numpy.ndarray, bytes: the type as its users know it."""
+    return class_name(type(producer))
+
+
+cdef str class_name(object cls):
+    """The same of a class."""
     seldom()
-    cls = type(producer)
     # from the slots of the class itself: a metaclass may answer anything, or raise
     cdef object name = qualname_of(cls)
     try:

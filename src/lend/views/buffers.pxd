@@ -7,7 +7,7 @@ from lend.views.lent cimport Lent
 
 
 @cython.final
-cdef class Buffer(Lent):             # its record: one dimension of uint8
+cdef class Buffer(Lent):             # its record: bytes without gaps, of uint8 unless a Column knows better
     cdef object __weakref__
 
 cdef Owner hold_bytes(Buffer self, Record* record)

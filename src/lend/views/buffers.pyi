@@ -24,7 +24,7 @@ class Buffer(Lent):
     def owner(self) -> Owner: ...
     def view(
         self,
-        dtype: object = "uint8",
+        dtype: object = None,
         shape: int | Iterable[int] | None = None,
         strides: Sequence[int] | None = None,
         offset: int = 0,

@@ -4,7 +4,7 @@ cimport cython
 from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner
 from lend._core.record cimport (
-    ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, check_layout, element_count,
+    ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count, check_layout,
     has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code
@@ -19,7 +19,8 @@ from lend.views.view cimport SpanBuffer, View, set_bytes, view_of
 cdef class Buffer(Lent):
     """Untyped bytes of somebody else's: pointer, size, device and owner; made by `lend.buffer`.
 
-    It spans from the lowest to the highest byte of what was lent, and is handed on as uint8.
+    It spans from the lowest to the highest byte of what was lent, and is handed on as uint8; those of a Column as the
+    numbers that their role says, offsets as int32 or int64.
 
     Attributes
     ----------
@@ -95,13 +96,13 @@ cdef class Buffer(Lent):
         alive(&self.record, self)
         return self.holder
 
-    def view(self, dtype="uint8", shape=None, strides=None, offset=0):
+    def view(self, dtype=None, shape=None, strides=None, offset=0):
         """The bytes as a typed View; bounds are checked, nothing is copied.
 
         Parameters
         ----------
         dtype : DType or anything `DType` understands, optional
-            Element type.
+            Element type; what it is handed on as, when nothing is given: uint8, or what its role in a Column says.
         shape : int or sequence of int, optional
             Extents; as many elements as fit from offset on, when not given.
         strides : sequence of int, optional
@@ -114,11 +115,13 @@ cdef class Buffer(Lent):
         MalformedDescriptor
             When the layout leaves the Buffer.
         """
-        return derived().typed(self, dtype, shape, strides, offset)
+        if dtype is None and shape is None and strides is None and offset == 0:
+            return view_of_bytes(self)
+        return derived().typed(self, "uint8" if dtype is None else dtype, shape, strides, offset)
 
     def __len__(self):
         alive(&self.record, self)
-        return element_count(&self.record)
+        return byte_count(&self.record)
 
     def __getitem__(self, index):
         """A slice of the bytes (step 1), zero-copy."""
@@ -127,7 +130,7 @@ cdef class Buffer(Lent):
         cdef Owner owner = hold_bytes(self, &record)
         if not isinstance(index, slice):
             raise TypeError("a Buffer is sliced; for elements take .view(dtype)")
-        first, last, step = index.indices(element_count(&record))
+        first, last, step = index.indices(byte_count(&record))
         if step != 1:
             raise ValueError("a Buffer is sliced with step 1; for strides take .view(dtype)")
         part = Buffer.__new__(Buffer)
@@ -135,8 +138,7 @@ cdef class Buffer(Lent):
         part.holder = owner
         part.record.exports = 0
         part.record.data += <Py_ssize_t> first
-        part.record.dims[0] = max(last - first, 0)
-        check_layout(&part.record)
+        as_bytes(&part.record, max(last - first, 0))
         return part
 
     def tobytes(self):
@@ -146,7 +148,7 @@ cdef class Buffer(Lent):
         call_hook("verify")(self)
         _held = hold_bytes(self, &record)
         readable(&record, self)
-        return record.data[:element_count(&record)] if element_count(&record) else b""
+        return record.data[:byte_count(&record)] if byte_count(&record) else b""
 
     def __bytes__(self):
         return self.tobytes()
@@ -259,8 +261,18 @@ cdef Owner hold_bytes(Buffer self, Record* record):
     return owner
 
 
+cdef inline void as_bytes(Record* record, Py_ssize_t count) noexcept:
+    """So many bytes from the first one on, whatever they were handed on as."""
+    record.dtype = make_code(KIND_UINT, 8)
+    record.itemsize = 1
+    set_ndim(record, 1)
+    shape_of(record)[0] = count
+    strides_of(record)[0] = 1
+    check_layout(record)
+
+
 cdef View view_of_bytes(Buffer self):
-    """A View of the bytes, by the same owner."""
+    """A View of the bytes as they are handed on, by the same owner."""
     cdef Record record
     cdef Owner owner = hold_bytes(self, &record)
     return view_of(owner, &record)
@@ -272,18 +284,13 @@ cdef Buffer span_buffer(Owner owner, const Record* record):
     cdef Py_ssize_t low, high
     span_of(record, &low, &high)
     made.record.data = record.data + low
-    made.record.dtype = make_code(KIND_UINT, 8)
-    made.record.itemsize = 1
     made.record.device_type = record.device_type
     made.record.device_id = record.device_id
     made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
     if has_gaps(record) or code_hides_objects(record.dtype):
         # what lies there was not lent: other elements, other fields, pointers to objects perhaps
         made.record.flags |= READONLY
-    set_ndim(&made.record, 1)
-    shape_of(&made.record)[0] = high - low
-    strides_of(&made.record)[0] = 1
-    check_layout(&made.record)
+    as_bytes(&made.record, high - low)
     made.holder = owner
     return made
 

@@ -5,8 +5,8 @@ from libc.stdint cimport uint8_t
 from lend._core.owners cimport ObjectOwner, Owner, own_object
 from lend._core.record cimport (
     ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
-    Record, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim, shape_of,
-    span_of, strides_of,
+    Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim,
+    shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
     Code, code_has_objects, code_hides_objects, code_itemsize, code_shared_bits, code_word,
@@ -73,7 +73,7 @@ def typed(Buffer lent, dtype, shape, strides, offset):
     cdef Owner owner
     # a copy of the facts and a hold of our own: reading dtype and shape may run anything, a release too
     owner = hold_bytes(lent, &record)
-    room = element_count(&record)
+    room = byte_count(&record)
     code_of(dtype, &code)
     here = code_itemsize(code)
     if not 0 <= offset <= room:

@@ -24,6 +24,7 @@ cdef dict _hooks = {
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "to": ("lend.plan.ways", "to"),
+    "view": ("lend.front", "view"),
     "verify": ("lend.plan.recheck", "verify"),
 }
 

@@ -8,8 +8,8 @@ from lend._core.record cimport (
     strides_of,
 )
 from lend.dtypes.code cimport (
-    KIND_MINI, KIND_RECORD, Code, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits, code_swap_size,
-    code_word,
+    KIND_MINI, KIND_RECORD, KIND_UINT, Code, code_has_objects, code_is_swapped, code_itemsize, code_shared_bits,
+    code_swap_size, code_word, make_code,
 )
 from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
 from lend.views.checks cimport alive, readable, sizes
@@ -149,6 +149,25 @@ cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t ali
     made.holder = memory
     track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
+    return made
+
+
+def fresh(Py_ssize_t nbytes):
+    """Memory of lend's own, as bytes of no certain value; who writes into it counts the copy."""
+    cdef View made = blank()
+    cdef MemoryOwner memory = allocate(nbytes)
+    made.record.data = memory.address
+    made.record.itemsize = 1
+    made.record.ndim = 1
+    made.record.device_type = DEVICE_CPU
+    made.record.device_id = 0
+    made.record.flags = EXCLUSIVE
+    made.record.dtype = make_code(KIND_UINT, 8)
+    made.record.dims[0] = nbytes
+    made.record.dims[8] = 1
+    check_layout(&made.record)
+    made.holder = memory
+    track(made)
     return made
 
 

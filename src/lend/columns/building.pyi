@@ -1,0 +1,24 @@
+"""Types of lend.columns.building."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from lend.columns.column import Column
+from lend.columns.nullness import Nulls
+from lend.dtypes.dtype import DType
+from lend.views.view import View
+
+def build(
+    dtype: object,
+    length: int,
+    given: Mapping[str, Any],
+    nulls: object,
+    offset: int,
+    children: Sequence[Column],
+    dictionary: Column | None,
+    name: str,
+    metadata: Mapping[bytes, bytes] | None,
+) -> Column: ...
+def of_chunks(chunks: Iterable[Column]) -> Column: ...
+def rows(block: View, dtype: DType, form: Nulls, names: Sequence[str]) -> list[Column]: ...
+def told(column: Column, name: str, metadata: Mapping[bytes, bytes] | None) -> Column: ...

@@ -1,0 +1,233 @@
+"""Columns made of buffers of anybody's, each with its own owner."""
+from libc.stdint cimport int64_t
+
+from lend._core.arrow_layout cimport (
+    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_SPARSE,
+    LAYOUT_VIEWS, Layout, has_validity, read_layout,
+)
+from lend._core.column cimport (
+    COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND, VALIDITY, ColumnRecord,
+)
+from lend._core.owners cimport Owner
+from lend._core.record cimport READONLY, Record, shape_of, strides_of
+from lend.columns.column cimport Column, chunked, new_column, twin
+from lend.dtypes.code cimport code_hides_objects, code_is_swapped, code_itemsize
+from lend.dtypes.dtype cimport DType
+from lend.protocols.arrow_check cimport offset_at
+from lend.views.view cimport View, hold, owner_of, view_of
+
+from lend.columns import roles
+from lend.dtypes.dtype import DType as dtype_from
+
+
+def build(dtype, length, given, nulls, offset, children, dictionary, name, metadata):
+    """`Column.from_buffers`; see there."""
+    cdef Column made = new_column()
+    cdef ColumnRecord* record = &made.record
+    cdef DType kind = <DType?> dtype_from(dtype)
+    cdef Layout layout
+    cdef bytes format
+    cdef list holders = [None, None, None]
+    record.flags = 0
+    record.length = roles.count("length", length)
+    record.offset = roles.count("offset", offset)
+    record.device_type = 0
+    record.null_count = -1
+    made.kind = kind
+    made.told_name = roles.text(name)
+    made.told_metadata = roles.blob(metadata)
+    format = roles.format_of(kind)
+    if format is None:
+        if code_hides_objects(kind.code) or kind.shares_bytes:
+            raise roles.no_layout(kind)
+        record.layout = LAYOUT_FIXED
+        record.width = code_itemsize(kind.code)
+    elif not read_layout(format, &layout):
+        raise roles.no_layout(kind)
+    else:
+        record.layout = layout.kind
+        record.width = layout.width
+        record.code = layout.code
+    if kind.logical is None:
+        record.code = kind.code
+    record.steps[1] = record.width
+    roles.check_reach(record.length, record.offset, record.width)
+    given = roles.sorted_out(kind, record.layout, given)
+    made.parts = roles.checked_children(kind, record.layout, children)
+    for child, (told, _) in zip(made.parts or (), kind.children):
+        (<Column> child).told_name = told
+    made.words = roles.checked_dictionary(kind, dictionary)
+    set_nulls(made, roles.form_of_nulls(kind, record.layout, given.get("validity"), nulls))
+    for place, role in roles.places(record.layout):
+        part = given.get(role)
+        if part is not None:
+            holders[place] = lay(made, place, role, part)
+    made.views = tuple([pinned(made, part) for part in given.get("variadic", ())])
+    made.holder = tuple(holders)
+    if not record.device_type:
+        record.device_type = 1
+    check_extents(made)
+    return made
+
+
+cdef int on_device(Column made, str role, const Record* record) except -1:
+    """Note the device; a column is on one."""
+    cdef ColumnRecord* facts = &made.record
+    if record.flags & READONLY:
+        facts.flags |= COLUMN_READONLY
+    if not facts.device_type:
+        facts.device_type = record.device_type
+        facts.device_id = record.device_id
+    elif facts.device_type != record.device_type or facts.device_id != record.device_id:
+        raise roles.elsewhere(role)
+    return 0
+
+
+cdef View pinned(Column made, View part):
+    """One data buffer of views, as a View that nobody else can release."""
+    cdef Record record
+    cdef Owner owner = hold(part, &record)
+    on_device(made, "variadic", &record)
+    if shape_of(&record)[0] > 1 and strides_of(&record)[0] != record.itemsize:
+        raise roles.has_gaps("variadic")
+    return view_of(owner, &record)
+
+
+cdef int set_nulls(Column made, form) except -1:
+    made.record.nulls = roles.KINDS.index(form.kind)
+    made.record.missing = 0 if form.missing is None else form.missing
+    made.sentinel = form.value
+    if made.record.nulls == NULLS_NONE:
+        made.record.null_count = made.record.length if made.record.layout == LAYOUT_NULL else 0
+    return 0
+
+
+cdef Owner lay(Column made, int place, str role, View part):
+    """Put one buffer in its place; its owner."""
+    cdef ColumnRecord* record = &made.record
+    cdef Record told
+    cdef Owner owner = hold(part, &told)
+    cdef Py_ssize_t step = strides_of(&told)[0]
+    cdef Py_ssize_t count = shape_of(&told)[0]
+    cdef Py_ssize_t width = told.itemsize
+    cdef Py_ssize_t wanted = 1
+    record.buffers[place] = told.data
+    on_device(made, role, &told)
+    if place != VALIDITY:
+        wanted = roles.width_of(record.layout, place, record.width)
+    if width != 1 and width != wanted and (place != VALIDITY or record.nulls == NULLS_BYTEMASK):
+        raise roles.wrong_width(made, role, width, wanted)
+    if place != VALIDITY and width > 1 and code_is_swapped(told.dtype) != code_is_swapped(record.code):
+        raise roles.other_order(made, role)
+    strided = place == FIRST and record.layout == LAYOUT_FIXED and width == record.width and step != width
+    if place == VALIDITY and record.nulls == NULLS_BYTEMASK:
+        record.steps[0] = step
+        record.sizes[place] = -1
+        roles.check_room(made, role, count, record.offset + record.length, "elements")
+    elif strided:
+        record.steps[1] = step
+        record.sizes[place] = -1
+        roles.check_room(made, role, count, record.offset + record.length, "elements")
+    else:
+        if count > 1 and step != width:
+            raise roles.has_gaps(role)
+        record.sizes[place] = count * width
+    return owner
+
+
+cdef int check_extents(Column made) except -1:
+    """What every buffer must hold, and what it leads to."""
+    cdef ColumnRecord* record = &made.record
+    cdef Py_ssize_t end = record.offset + record.length
+    cdef Py_ssize_t need
+    cdef int64_t first, last
+    if record.nulls == NULLS_BITMASK:
+        roles.check_room(made, "validity", record.sizes[VALIDITY], (end + 7) >> 3, "bytes")
+    if record.layout == LAYOUT_NULL or not record.length:
+        return 0
+    if record.layout == LAYOUT_BITS:
+        need = (end + 7) >> 3
+    elif record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST:
+        need = (end + 1) * record.width
+    elif record.layout == LAYOUT_SPARSE or record.layout == LAYOUT_DENSE:
+        need = end
+    elif record.layout in (LAYOUT_FIXED, LAYOUT_VIEWS, LAYOUT_LIST_VIEW):
+        need = end * record.width
+    else:
+        need = 0
+    if need and record.sizes[FIRST] >= 0:
+        roles.check_room(made, roles.places(record.layout)[1 if has_validity(record.layout) else 0][1],
+                         record.sizes[FIRST], need, "bytes")
+    if record.layout == LAYOUT_LIST_VIEW or record.layout == LAYOUT_DENSE:
+        roles.check_room(made, "sizes" if record.layout == LAYOUT_LIST_VIEW else "offsets", record.sizes[SECOND],
+                         end * (record.width if record.layout == LAYOUT_LIST_VIEW else 4), "bytes")
+    if (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST) and record.device_type in (1, 3, 11, 13):
+        first = offset_at(record.buffers[FIRST], record.offset, record.width)
+        last = offset_at(record.buffers[FIRST], end, record.width)
+        if first < 0 or last < first:
+            raise roles.bad_offsets(made, first, last)
+        if record.layout == LAYOUT_OFFSETS:
+            roles.check_room(made, "data", max(record.sizes[SECOND], 0), last, "bytes")
+        else:
+            roles.check_room(made, "child", len(made.parts[0]), last, "elements")
+    roles.check_children_reach(made, record.layout, end, record.width)
+    return 0
+
+
+def of_chunks(chunks):
+    """A Column of the chunks, all of one type, of which there is at least one."""
+    return chunked(list(chunks), None)
+
+
+def rows(block, dtype, form, names):
+    """A Column for each row of a block of two dimensions, or of its only one: elements of one width, nulls in one form.
+
+    Parameters
+    ----------
+    block : View
+    dtype : DType
+        Of the same width as the elements of the View.
+    form : Nulls
+        None, or what values say.
+    names : sequence of str
+        One for each row.
+    """
+    cdef View view = <View?> block
+    cdef DType kind = <DType?> dtype
+    cdef Owner owner = owner_of(view)
+    cdef Column made
+    cdef Py_ssize_t i
+    cdef bint flat = view.record.ndim == 1
+    cdef list found = []
+    nulls = roles.KINDS.index(form.kind)
+    for i in range(len(names)):
+        made = new_column()
+        made.record.length = shape_of(&view.record)[0 if flat else 1]
+        made.record.null_count = 0 if nulls == NULLS_NONE else -1
+        made.record.buffers[FIRST] = view.record.data + (0 if flat else i * strides_of(&view.record)[0])
+        made.record.sizes[FIRST] = -1
+        made.record.steps[1] = strides_of(&view.record)[0 if flat else 1]
+        made.record.code = view.record.dtype if kind.logical is not None else kind.code
+        made.record.width = view.record.itemsize
+        made.record.device_id = view.record.device_id
+        made.record.device_type = view.record.device_type
+        made.record.layout = LAYOUT_FIXED
+        made.record.nulls = nulls
+        made.record.flags = COLUMN_READONLY if view.record.flags & READONLY else 0
+        made.sentinel = form.value
+        made.holder = owner
+        made.kind = kind
+        made.told_name = names[i]
+        found.append(made)
+    return found
+
+
+def told(Column column, name, metadata):
+    """The same column under another name, and with other metadata where some is given."""
+    cdef Column made = twin(column)
+    if made.record.flags & COLUMN_CHUNKED and made.parts:
+        made.parts = tuple([told(part, name, metadata) for part in made.parts])
+    made.told_name = roles.text(name)
+    if metadata is not None:
+        made.told_metadata = roles.blob(metadata)
+    return made

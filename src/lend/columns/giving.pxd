@@ -1,0 +1,8 @@
+"""Columns as Arrow data, for the compiled files above."""
+from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend.columns.column cimport Column
+
+cdef Column sayable(Column column)
+cdef int describe(object given, ArrowSchema* out) except -1
+cdef int describe_named(Column column, ArrowSchema* out, bytes name) except -1
+cdef int fill(object given, ArrowArray* out) except -1

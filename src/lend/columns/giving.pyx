@@ -1,0 +1,211 @@
+"""Columns as Arrow data: schema, array and stream of what Arrow can say; nothing of its source is changed."""
+cimport cython
+
+from lend._core.arrow cimport (
+    ARROW_FLAG_DICTIONARY_ORDERED, ARROW_FLAG_MAP_KEYS_SORTED, ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema,
+)
+from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, has_validity
+from lend._core.arrow_owners cimport ArrowOwner
+from lend._core.column cimport COLUMN_CHUNKED, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
+from lend._core.owners cimport MemoryOwner, allocate
+from lend._core.record cimport byte_count
+from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
+from lend.protocols.arrow cimport (
+    array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule, settle,
+)
+from lend.protocols.arrow_stream cimport stream_capsule
+from lend.views.view cimport View
+
+from lend.columns import refusals, roles
+from lend.columns.reading import own_null_count
+
+
+def schema(Column column):
+    """`Column.__arrow_c_schema__`."""
+    cdef ArrowSchema made
+    held(column)
+    if not comes_by_arrow(column):
+        column = sayable(column[:0])
+    describe(column, &made)
+    return schema_capsule(&made)
+
+
+cdef inline bint comes_by_arrow(Column column) noexcept:
+    """Whether it is as Arrow has it because it came so."""
+    return column.record.type is not NULL
+
+
+cdef Column sayable(Column column):
+    """The column in a form that Arrow has: itself, or a copy of what must be another, which is counted."""
+    if comes_by_arrow(column):
+        return column
+    from lend.columns import converting
+    return converting.arrow_form(column)
+
+
+cdef object array(Column column, object requested):
+    """`Column.__arrow_c_array__`."""
+    cdef ArrowSchema kind
+    cdef ArrowArray made
+    column = sayable(single(column, "__arrow_c_array__()"))
+    fill(column, &made)
+    capsule = array_capsule(&made)
+    describe(column, &kind)
+    return schema_capsule(&kind), capsule
+
+
+cdef object stream(Column column, object requested):
+    """`Column.__arrow_c_stream__`: over twins, which nobody else can release."""
+    column = sayable(twin(column))
+    parts = twins(column.parts) if column.record.flags & COLUMN_CHUNKED else (column,)
+    return stream_capsule(parts, column, describe, fill)
+
+
+# -- types ---------------------------------------------------------------------------------------------------------
+
+cdef int describe(object given, ArrowSchema* out) except -1:
+    """The type of a column, under its name."""
+    cdef str name = (<Column> given).name
+    return describe_named(<Column> given, out, roles.c_text(given, name))
+
+
+cdef int describe_named(Column column, ArrowSchema* out, bytes name) except -1:
+    """The type of a column."""
+    if column.record.type is not NULL:
+        return copy_schema(column.record.type, out, name)
+    return describe_dtype(column, dtype_of(column), out, name, ARROW_FLAG_NULLABLE, column.told_metadata)
+
+
+cdef int describe_dtype(Column column, kind, ArrowSchema* out, bytes name, int flags, dict metadata) except -1:
+    """The type of what came by no schema."""
+    cdef bytes format, blob
+    cdef int i
+    cdef object child
+    format, fields, words, marks, pairs = roles.described(column, kind, metadata)
+    if marks & 1:
+        flags |= ARROW_FLAG_DICTIONARY_ORDERED
+    if marks & 2:
+        flags |= ARROW_FLAG_MAP_KEYS_SORTED
+    blob = encoded_metadata(pairs)
+    describe_type(out, format, name, flags, len(fields), words is not None, blob, len(blob))
+    try:
+        for i, child in enumerate(fields):
+            describe_dtype(column, child.dtype, out.children[i], roles.c_text(column, child.name),
+                           ARROW_FLAG_NULLABLE if child.nullable else 0, roles.pairs_of(child.metadata))
+        if words is not None:
+            describe_dtype(column, words, out.dictionary, b"", ARROW_FLAG_NULLABLE, None)
+    except BaseException:
+        out.release(out)
+        raise
+    return 0
+
+
+# -- arrays --------------------------------------------------------------------------------------------------------
+
+cdef int fill(object given, ArrowArray* out) except -1:
+    """The array of a column of one chunk."""
+    cdef Column column = <Column> given
+    cdef object holder = held(column)
+    if column.record.node is not NULL:
+        return fill_node(&column.record, <ArrowOwner> holder, out)
+    return fill_made(twin(column), out)
+
+
+cdef int fill_node(ColumnRecord* record, ArrowOwner owner, ArrowArray* out) except -1:
+    """What came by Arrow, with another offset and length perhaps."""
+    cdef tuple parts
+    cdef Py_ssize_t i
+    # a split in another thread moves the children
+    with cython.critical_section(owner):
+        parts = owner.parts if record.node is &owner.array else None
+        begin_array(out, record.node.n_buffers, record.node.n_children, record.node.dictionary is not NULL, owner)
+        try:
+            out.length = record.length
+            out.offset = record.offset
+            out.null_count = record.null_count if has_validity(record.layout) else 0
+            for i in range(record.node.n_buffers):
+                out.buffers[i] = record.node.buffers[i]
+            for i in range(record.node.n_children):
+                give_node(out.children[i], record.node.children[i], record.type.children[i],
+                          owner if parts is None else <ArrowOwner> parts[i])
+            if record.node.dictionary is not NULL:
+                give_node(out.dictionary, record.node.dictionary, record.type.dictionary, owner)
+        except BaseException:
+            out.release(out)
+            raise
+    if record.layout == LAYOUT_SPARSE:
+        # some readers forget the offset of a sparse union as well; a type id is a byte
+        out.buffers[0] = <const char*> out.buffers[0] + out.offset
+        push_down(out)
+    elif record.layout == LAYOUT_STRUCT and record.nulls == NULLS_NONE:
+        push_down(out)
+    settle(out, record.layout)
+    return 0
+
+
+cdef void push_down(ArrowArray* out) noexcept:
+    """Tell the offset of a struct to its children: some readers forget it."""
+    cdef ArrowArray* child
+    cdef Py_ssize_t i
+    for i in range(out.n_children):
+        child = out.children[i]
+        if child.length > out.length:
+            child.offset += out.offset
+            if child.null_count > 0:
+                # where nothing is stored all is null
+                child.null_count = -1 if child.n_buffers or child.n_children else out.length
+            child.length = out.length
+    out.offset = 0
+
+
+cdef int fill_made(Column column, ArrowArray* out) except -1:
+    """What came otherwise: buffer by buffer, and child by child."""
+    cdef ColumnRecord* record = &column.record
+    cdef Column child
+    cdef MemoryOwner lengths = None
+    cdef View part
+    cdef object holder = column.holder
+    cdef tuple children = children_of(column)
+    cdef Column words = dictionary_of(column)
+    cdef tuple views = column.views or ()
+    cdef Py_ssize_t count, i
+    cdef int first = 0 if has_validity(record.layout) else 1
+    cdef bint masked = record.nulls != NULLS_NONE
+    if masked and (record.nulls != NULLS_BITMASK or record.missing):
+        if own_null_count(column):
+            raise refusals.not_sayable(column, "its nulls are in a form that Arrow has not")
+        masked = False
+    if record.layout == LAYOUT_FIXED and record.steps[1] != record.width and (record.length > 1 or record.offset):
+        raise refusals.not_sayable(column, "its elements do not lie side by side")
+    count = len(roles.places(record.layout))
+    if record.layout == LAYOUT_VIEWS:
+        lengths = allocate(8 * len(views) + 8)
+        holder = (*holder, lengths, *[(<View> part).holder for part in views])
+        count += len(views) + 1
+    begin_array(out, count, len(children), words is not None, holder)
+    try:
+        out.length = record.length
+        out.offset = record.offset
+        if masked:
+            out.null_count = record.null_count
+        for i in range(min(count, 3 - first)):
+            out.buffers[i] = record.buffers[first + i]
+        if first == 0 and not masked:
+            out.buffers[VALIDITY] = NULL
+        if record.layout == LAYOUT_VIEWS:
+            for i, part in enumerate(views):
+                out.buffers[2 + i] = part.record.data
+                (<long long*> lengths.address)[i] = byte_count(&part.record)
+            out.buffers[count - 1] = lengths.address
+        for i, child in enumerate(children):
+            fill(child, out.children[i])
+        if words is not None:
+            fill(words, out.dictionary)
+    except BaseException:
+        out.release(out)
+        raise
+    settle(out, record.layout)
+    return 0
+
+
+set_giving(array, stream)

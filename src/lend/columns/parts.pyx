@@ -1,0 +1,171 @@
+"""The memory of a Column by role, as Buffers and as a View."""
+from libc.stdint cimport int64_t
+
+from lend._core.arrow_layout cimport (
+    LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_VIEWS,
+)
+from lend._core.column cimport (
+    COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
+)
+from lend._core.owners cimport MemoryOwner, Owner, allocate
+from lend._core.record cimport READONLY, Record, check_layout, set_ndim, shape_of, strides_of
+from lend.columns.column cimport Column, buffer_size, dtype_of, held, owner_of_buffer, single, twin
+from lend.dtypes.code cimport (
+    KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_INT, KIND_TIMEDELTA, KIND_UINT, Code,
+    code_hides_objects, make_code,
+)
+from lend.dtypes.dtype cimport DType
+from lend.protocols.arrow_check cimport offset_at
+from lend.views.buffers cimport Buffer
+from lend.views.view cimport bytes_of, view_of
+
+from lend.columns import refusals, roles
+from lend.errors import LendError
+
+
+cdef tuple PLAIN = (KIND_BOOL, KIND_INT, KIND_UINT, KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX)
+
+
+cdef inline void strided(Record* record, const ColumnRecord* facts, char* data, Py_ssize_t count, Py_ssize_t step,
+                         Code code, Py_ssize_t itemsize) noexcept:
+    """So many elements on a line."""
+    record.data = data
+    record.itemsize = <unsigned int> itemsize
+    record.exports = 0
+    record.dtype = code
+    record.device_id = facts.device_id
+    record.device_type = facts.device_type
+    record.flags = READONLY if facts.flags & COLUMN_READONLY else 0
+    set_ndim(record, 1)
+    shape_of(record)[0] = count
+    strides_of(record)[0] = step
+
+
+cdef Buffer lined(Owner owner, Column column, char* data, Py_ssize_t size, Code code, Py_ssize_t width):
+    """So many bytes that lie side by side, which are handed on as elements of that width."""
+    cdef Buffer made = Buffer.__new__(Buffer)
+    if width < 1 or size % width or code.kind not in PLAIN:
+        code = make_code(KIND_UINT, 8)
+        width = 1
+    strided(&made.record, &column.record, data, size // width, width, code, width)
+    check_layout(&made.record)
+    made.holder = owner
+    return made
+
+
+cdef object nothing(Column column, Py_ssize_t zeros, Code code, Py_ssize_t width):
+    """What stands for a buffer that is NULL: no bytes, or the one offset that even no elements have."""
+    cdef MemoryOwner owner = allocate(8)
+    for i in range(8):
+        owner.address[i] = 0
+    made = lined(owner, column, owner.address, zeros, code, width)
+    made.record.device_type = 1
+    made.record.device_id = 0
+    made.record.flags |= READONLY
+    return made
+
+
+cdef object bytes_at(Column column, int place):
+    """One buffer, from its lowest to its highest byte."""
+    cdef Record record
+    cdef ColumnRecord* facts = &column.record
+    cdef Py_ssize_t step, width
+    cdef Code code = make_code(KIND_UINT, 8)
+    cdef char* start = facts.buffers[place]
+    cdef object owner = owner_of_buffer(column, place)
+    cdef Buffer made
+    cdef Py_ssize_t rows
+    width = 1
+    if place == FIRST and facts.layout == LAYOUT_FIXED:
+        code = facts.code
+        width = facts.width
+        if code.kind == KIND_DATETIME or code.kind == KIND_TIMEDELTA:
+            code = make_code(KIND_INT, 64)
+    elif (place == FIRST and (facts.layout == LAYOUT_OFFSETS or facts.layout == LAYOUT_LIST)
+            or place != VALIDITY and facts.layout == LAYOUT_LIST_VIEW):
+        width = facts.width
+    elif place == SECOND and facts.layout == LAYOUT_DENSE:
+        width = 4
+    elif place == FIRST and (facts.layout == LAYOUT_DENSE or facts.layout == LAYOUT_SPARSE):
+        code = make_code(KIND_INT, 8)
+    if width > 1 and facts.layout != LAYOUT_FIXED:
+        code = make_code(KIND_INT, 8 * width)
+    if start is NULL or owner is None:
+        return nothing(column, width if place == FIRST and (
+            facts.layout == LAYOUT_OFFSETS or facts.layout == LAYOUT_LIST) else 0, code, width)
+    if place == FIRST and facts.layout == LAYOUT_FIXED:
+        step = facts.steps[1]
+    else:
+        step = facts.steps[0] if place == VALIDITY and facts.nulls == NULLS_BYTEMASK else width
+    if step != width or code_hides_objects(code):
+        strided(&record, facts, start, facts.offset + facts.length, step, code, width)
+        check_layout(&record)
+        return bytes_of(<Owner?> owner, &record)
+    made = lined(<Owner?> owner, column, start, buffer_size(column, place), code, width)
+    if place == FIRST and facts.layout == LAYOUT_VIEWS:
+        rows = made.record.dims[0] // 16
+        set_ndim(&made.record, 2)
+        shape_of(&made.record)[0] = rows
+        shape_of(&made.record)[1] = 16
+        strides_of(&made.record)[0] = 16
+        strides_of(&made.record)[1] = 1
+        check_layout(&made.record)
+    return made
+
+
+def buffers(Column column):
+    """A new dict of role to Buffer."""
+    cdef ColumnRecord* facts
+    cdef dict found = {}
+    cdef Owner owner
+    cdef int64_t count, i
+    column = twin(column)
+    facts = &column.record
+    for place, role in roles.places(facts.layout):
+        if place == VALIDITY and (facts.buffers[VALIDITY] is NULL
+                                  or facts.nulls not in (NULLS_BITMASK, NULLS_BYTEMASK)):
+            continue
+        found[role] = bytes_at(column, place)
+    if facts.layout == LAYOUT_VIEWS and facts.node is not NULL:
+        owner = <Owner?> column.holder
+        count = facts.node.n_buffers - 3
+        found["variadic"] = tuple([
+            lined(owner, column, <char*> facts.node.buffers[2 + i],
+                  offset_at(facts.node.buffers[2 + count], i, 8), make_code(KIND_UINT, 8), 1) for i in range(count)])
+    elif facts.layout == LAYOUT_VIEWS:
+        found["variadic"] = tuple([part.buffer for part in column.views or ()])
+    return found
+
+
+def view(Column column):
+    """The elements as a View; refused where they have no width of their own, or one of them is null."""
+    cdef ColumnRecord* facts
+    cdef Record record
+    cdef DType kind
+    column = twin(single(column, "view()"))
+    facts = &column.record
+    kind = <DType?> dtype_of(column)
+    if facts.layout != LAYOUT_FIXED or kind.logical is not None:
+        raise refusals.no_view(column, f"no array has elements that are {kind}")
+    holder = owner_of_buffer(column, FIRST)
+    if facts.nulls in (NULLS_BITMASK, NULLS_BYTEMASK):
+        count = column.null_count
+        if count:
+            raise refusals.has_nulls(column, count)
+    strided(&record, facts, facts.buffers[FIRST] + facts.offset * facts.steps[1], facts.length, facts.steps[1],
+            kind.code, facts.width)
+    if not facts.length or holder is None:
+        record.data = NULL
+        record.dims[0] = 0 if holder is None else facts.length
+        holder = allocate(0) if holder is None else holder
+    check_layout(&record)
+    return view_of(<Owner?> holder, &record)
+
+
+def interface(Column column):
+    """`Column.__array_interface__`."""
+    held(column)
+    try:
+        return view(column).__array_interface__
+    except LendError as error:
+        raise AttributeError(str(error)) from None

@@ -1,0 +1,126 @@
+"""How a Column shows itself, and what it refuses."""
+
+from lend.errors import LeaseLost, LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.columns.column import Column
+
+
+def came(column: "Column", nulls: str = "") -> str:
+    """The facts in one line; of nulls only what is known, as counting reads."""
+    if column.released:
+        return "released"
+    chunks = len(column.chunks)
+    owner = column.chunks[0].owner if chunks else None
+    owners = owner if isinstance(owner, tuple) else (owner,)
+    lenders = dict.fromkeys(part.producer_type for part in owners if part is not None)
+    named = f" {column.name!r}" if column.name else ""
+    parts = "" if chunks == 1 else f" in {chunks} chunks"
+    lent = f", lent by {' and '.join(lenders)}" if lenders else ""
+    return f"{_dtype(column)}[{len(column)}]{parts}{named} on {column.device}{nulls}{lent}"
+
+
+def _dtype(column: "Column") -> str:
+    """The name of the dtype; of a type that lend has no name for what that refusal says."""
+    try:
+        return str(column.dtype)
+    except LendError as error:
+        return f"({str(error).splitlines()[0]})"
+
+
+def shown(column: "Column") -> str:
+    """The repr: where the host may read the nulls they are counted."""
+    if column.released:
+        return "<Column, released>"
+    try:
+        count = column.null_count if column.device.is_host else 0
+    except LendError:  # what contradicts itself is shown all the same
+        return f"<Column {came(column, ', nulls that cannot be counted')}>"
+    return f"<Column {came(column, _counted(count))}>"
+
+
+def _counted(count: int) -> str:
+    return f", {count} null{'' if count == 1 else 's'}" if count else ""
+
+
+def too_long(chunks: int) -> LendError:
+    return MalformedDescriptor.build(f"its {chunks} chunks have more elements in all than can be counted")
+
+
+def named(column: "Column") -> str:
+    return f"column {column.name!r}" if column.name else "this column"
+
+
+def released(column: "Column") -> LeaseLost:
+    return LeaseLost.build(
+        "this Column was released: it holds no memory any more",
+        came="a released Column",
+        remedy="what was made from it before (slices, buffers, capsules), or lend.column(x) anew",
+    )
+
+
+def several_chunks(column: "Column", what: str) -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        f"{named(column)} has {len(column.chunks)} chunks, and {what} is that of a single one",
+        came=came(column),
+        remedy=f"each of column.chunks has its own {what}",
+    )
+
+
+def step(column: "Column", number: int) -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        f"a Column is sliced with step 1, not {number}",
+        came=came(column),
+        remedy="column.view()[::step] where elements have one width and none is null, or a library that computes",
+    )
+
+
+def has_nulls(column: "Column", count: int) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"{named(column)} has {count} null{'' if count == 1 else 's'}, and a View has no word for them",
+        came=came(column),
+        remedy='column.buffers["data"] and column.buffers["validity"], each handed on by itself',
+    )
+
+
+def no_view(column: "Column", why: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"{named(column)} is no View: {why}",
+        came=came(column),
+        remedy="its parts: column.buffers, each of which goes by any protocol",
+    )
+
+
+def contradicts(column: "Column", what: str) -> MalformedDescriptor:
+    return MalformedDescriptor.build(
+        f"{named(column)} contradicts itself: {what}",
+        came=came(column),
+        remedy="the producer's library, which should mend it",
+    )
+
+
+def no_object(column: "Column", what: str, remedy: str) -> UnsupportedType:
+    return UnsupportedType.build(f"{named(column)}: {what}", came=came(column), remedy=remedy)
+
+
+def not_sayable(column: "Column", what: str, remedy: "str | None" = None) -> LendError:
+    return UnsupportedType.build(
+        f"{named(column)} is not given as Arrow data: {what}", came=came(column), remedy=remedy
+    )
+
+
+def no_index(column: "Column", index: "Any") -> TypeError:
+    return TypeError(
+        f"an element of a Column is named by an integer, and several by a slice, not {type(index).__name__}"
+    )
+
+
+def not_one_dimension(view: "Any") -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        f"a column has one dimension, and this has {view.ndim}",
+        came=view._describe(),
+        remedy="lend.column(x[:, i]) for one column of it, or lend.view(x)",
+    )

@@ -1,0 +1,545 @@
+"""Arrow data by the PyCapsule interface, both ways: schemas and arrays of host memory. arrow_stream.pyx has streams.
+
+Taken: the structs are inspected where they lie, and then moved into owners; between the last check and the move
+nothing can fail, so what is refused is untouched and what was taken is released once. Given: every level of an array is
+a block of its own, with its own reference to what keeps the memory, so that a consumer may move any child and release
+the rest.
+https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+"""
+cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Fetch, PyErr_Restore
+from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, strlen
+
+from lend._core.arrow cimport (
+    ARROW_FLAG_DICTIONARY_ORDERED, ARROW_FLAG_MAP_KEYS_SORTED, ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema,
+)
+from lend._core.arrow_layout cimport LAYOUT_NULL, LAYOUT_OFFSETS, Layout, has_validity, read_layout
+from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
+from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
+from lend._core.column cimport COLUMN_READONLY, NULLS_BITMASK, NULLS_NONE, ColumnRecord
+from lend._core.owners cimport Owner
+from lend.dtypes.dtype cimport logical_dtype
+from lend.protocols.arrow_check cimport ONE_TWICE, Fault, begin_check, check_array, check_schema, metadata_size
+
+from sys import byteorder as _byteorder
+
+cdef:
+    const char* SCHEMA = "arrow_schema"
+    const char* ARRAY = "arrow_array"
+    const char* EMPTY = ""
+    str ARRAY_METHOD = "__arrow_c_array__"
+    const void* NO_BUFFERS[1]  # zeroed: one that is NULL
+
+# what an empty buffer points to: an address that may be read, and is aligned for whatever is read there
+cdef extern from *:
+    """
+    static const union { char bytes[16]; long double widest; } lend_nothing;
+    #define LEND_NOTHING (lend_nothing.bytes)
+    """
+    const char* NOTHING "LEND_NOTHING"
+
+cdef extern from "Python.h":
+    const size_t VECTORCALL_OFFSET "PY_VECTORCALL_ARGUMENTS_OFFSET"
+    PyObject* call_method "PyObject_VectorcallMethod"(object name, PyObject** args, size_t count, PyObject* names)
+
+# ours and those of others alike need no GIL
+ctypedef void (*SchemaRelease)(ArrowSchema*) noexcept nogil
+ctypedef void (*ArrayRelease)(ArrowArray*) noexcept nogil
+
+
+cdef struct Given:
+    PyObject* keeper
+
+
+# -- import --------------------------------------------------------------------------------------------------------
+
+cdef object ask(object obj, str method):
+    """Call a method of the interface without an argument: what is optional in it was once missing in some."""
+    cdef PyObject** asked = [NULL, <PyObject*> obj]
+    cdef PyObject* answer = call_method(method, &asked[1], 1 | VECTORCALL_OFFSET, NULL)
+    cdef object told
+    if answer is NULL:
+        try:
+            raise_pending()
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause
+            from lend.protocols import arrow_refusals
+            raise arrow_refusals.producer_failed(type(obj), method, error) from error
+    told = <object> answer
+    Py_DECREF(told)
+    return told
+
+
+cdef ArrowOwner take_array(object obj, ColumnRecord* record):
+    """Ask obj for its two capsules and take them."""
+    cdef object pair = ask(obj, ARRAY_METHOD)
+    try:
+        if type(pair) is not tuple or len(<tuple> pair) != 2:
+            from lend.protocols import arrow_refusals
+            raise arrow_refusals.bad_answer(type(obj), ARRAY_METHOD, "a pair of capsules", pair)
+        return take_pair((<tuple> pair)[0], (<tuple> pair)[1], type(obj), record)
+    except BaseException:
+        # here, where no exception is pending: what capsules do when they go knows nothing of one
+        pair = None
+        raise
+
+
+cdef ArrowOwner take_pair(object schema, object array, object lender, ColumnRecord* record):
+    """Inspect two capsules, allocate their owners, move: from there on the owners release."""
+    cdef ArrowSchema* told
+    cdef ArrowArray* held
+    cdef SchemaOwner kind = SchemaOwner.__new__(SchemaOwner)
+    cdef ArrowOwner owner = ArrowOwner.__new__(ArrowOwner)
+    cdef Fault fault
+    # two threads must not take one capsule: its check and the move are one step
+    with cython.critical_section(schema, array):
+        told = <ArrowSchema*> struct_in(schema, SCHEMA, lender)
+        held = <ArrowArray*> struct_in(array, ARRAY, lender)
+        if told.release is NULL or held.release is NULL:
+            refuse_consumed(lender, ARRAY if told.release is not NULL else SCHEMA)
+        begin_check(&fault)
+        if check_schema(told, &fault) or check_array(held, told, 0, True, &fault):
+            refuse_fault(lender, told, &fault)
+        kind.schema = told[0]
+        told.release = NULL
+        owner.array = held[0]
+        held.release = NULL
+    owner.lender = lender
+    owner.types = kind
+    owner.span = fault.bytes
+    record_of(&owner.array, &kind.schema, record)
+    return owner
+
+
+cdef void* struct_in(object capsule, const char* name, object lender) except NULL:
+    """The struct in a capsule of that name."""
+    if not PyCapsule_CheckExact(capsule) or not PyCapsule_IsValid(capsule, name):
+        from lend.protocols import arrow_refusals
+        raise arrow_refusals.capsule_name(lender, name.decode("ascii"), capsule)
+    return PyCapsule_GetPointer(capsule, name)
+
+
+cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record) except -1:
+    """The facts of an array that was checked."""
+    cdef Layout layout
+    cdef int first
+    cdef int i
+    read_layout(schema.format, &layout)
+    record.length = array.length
+    record.offset = array.offset
+    record.null_count = array.null_count
+    record.layout = layout.kind
+    record.width = layout.width
+    record.code = layout.code
+    record.node = array
+    record.type = schema
+    record.device_type = 1
+    record.device_id = 0
+    record.flags = COLUMN_READONLY
+    record.missing = 0
+    record.nulls = NULLS_NONE
+    record.steps[0] = 0
+    record.steps[1] = layout.width
+    for i in range(3):
+        record.buffers[i] = NULL
+        record.sizes[i] = -1
+    first = 1
+    if has_validity(layout.kind):
+        first = 0
+        if array.buffers[0] is not NULL:
+            record.nulls = NULLS_BITMASK
+        elif array.null_count < 0:
+            record.null_count = 0
+    elif layout.kind != LAYOUT_NULL:
+        record.null_count = 0
+    else:
+        record.null_count = array.length
+    for i in range(layout.buffers):
+        record.buffers[first + i] = <char*> array.buffers[i]
+    return 0
+
+
+cdef object name_of_schema(const ArrowSchema* schema):
+    """The name, "" where none was told; bytes that are no text come as they are written in file names."""
+    return "" if schema.name is NULL else schema.name.decode("utf-8", "surrogateescape")
+
+
+cdef object metadata_of_schema(const ArrowSchema* schema):
+    """The metadata as a dict of bytes, in the order in which it was told; of two of one key the last."""
+    cdef const char* at = schema.metadata
+    cdef int32_t count, size
+    cdef int32_t _i
+    cdef dict found = {}
+    cdef bytes key, value
+    if at is NULL:
+        return found
+    memcpy(&count, at, 4)
+    at += 4
+    for _i in range(count):
+        memcpy(&size, at, 4)
+        key = PyBytes_FromStringAndSize(at + 4, size)
+        at += 4 + size
+        memcpy(&size, at, 4)
+        value = PyBytes_FromStringAndSize(at + 4, size)
+        at += 4 + size
+        found[key] = value
+    return found
+
+
+cdef bytes encoded_metadata(dict pairs):
+    """A blob of metadata; b"" of nothing."""
+    cdef list found = [len(pairs).to_bytes(4, _byteorder)]
+    if not pairs:
+        return b""
+    for key, value in pairs.items():
+        found += (len(key).to_bytes(4, _byteorder), key, len(value).to_bytes(4, _byteorder), value)
+    return b"".join(found)
+
+
+cdef object dtype_of_schema(const ArrowSchema* schema):
+    """The DType of a type that was checked."""
+    cdef list fields = []
+    cdef int64_t i
+    cdef ArrowSchema* child
+    cdef object extension = None
+    cdef object said
+    if schema.metadata is not NULL:
+        said = metadata_of_schema(schema)
+        if b"ARROW:extension:name" in said:
+            extension = (said[b"ARROW:extension:name"], said.get(b"ARROW:extension:metadata", b""))
+    for i in range(schema.n_children):
+        child = schema.children[i]
+        fields.append((name_of_schema(child), dtype_of_schema(child), bool(child.flags & ARROW_FLAG_NULLABLE),
+                       None if child.metadata is NULL else blob_of(child)))
+    return logical_dtype(
+        schema.format.decode("utf-8", "surrogateescape"), tuple(fields),
+        None if schema.dictionary is NULL else dtype_of_schema(schema.dictionary),
+        schema.flags & ARROW_FLAG_DICTIONARY_ORDERED, schema.flags & ARROW_FLAG_MAP_KEYS_SORTED, extension)
+
+
+cdef bytes blob_of(const ArrowSchema* schema):
+    return PyBytes_FromStringAndSize(schema.metadata, metadata_size(schema.metadata))
+
+
+cdef tuple split(ArrowOwner owner, const ArrowSchema* types):
+    """Move the children of a struct without a bitmap into owners of their own, once, and release the struct.
+
+    Afterwards `owner.array` has the moved children for its children, so that whoever points at it reads on.
+    """
+    cdef Py_ssize_t count, i, at
+    cdef list made
+    cdef ArrowOwner part
+    cdef ArrowArray** places
+    cdef ArrowArray emptied
+    cdef Fault fault
+    with cython.critical_section(owner):
+        if owner.parts is not None:
+            return owner.parts
+        count = owner.array.n_children
+        places = <ArrowArray**> malloc(max(count, 1) * sizeof(ArrowArray*))
+        if places is NULL:
+            raise MemoryError
+        try:
+            made = [ArrowOwner.__new__(ArrowOwner) for _ in range(count)]
+            parts = tuple(made)
+        except MemoryError:
+            free(places)
+            raise
+        # making them may have run the collector, and that anything: another split, too
+        if owner.parts is not None:
+            free(places)
+            return owner.parts
+        for i in range(count):
+            part = <ArrowOwner> made[i]
+            part.array = owner.array.children[i][0]
+            if part.array.release is NULL:
+                break  # one that hangs in two places
+            owner.array.children[i].release = NULL
+            places[i] = &part.array
+        else:
+            i = count
+        if i < count:
+            for at in range(i):
+                owner.array.children[at].release = (<ArrowOwner> made[at]).array.release
+                (<ArrowOwner> made[at]).array.release = NULL
+            free(places)
+            begin_check(&fault)
+            fault.what = ONE_TWICE
+            fault.told = i
+            refuse_fault(owner.lender, types, &fault)
+        for i in range(count):
+            part = <ArrowOwner> made[i]
+            part.lender = owner.lender
+            part.types = owner.types
+            begin_check(&fault)
+            check_array(&part.array, types.children[i], 0, True, &fault)
+            part.span = fault.bytes
+            owner.span -= fault.bytes
+        emptied = owner.array
+        owner.array.release = NULL
+        owner.array.n_buffers = 1
+        owner.array.buffers = NO_BUFFERS
+        owner.array.children = places
+        owner.array.dictionary = NULL
+        owner.places = places
+        owner.parts = parts
+    # last, when all is in its place: it may run anything
+    emptied.release(&emptied)
+    return owner.parts
+
+
+# -- refusals, off the fast path: the wording lives in arrow_refusals.py -----------------------------------------------
+
+cdef int refuse_consumed(object lender, const char* name) except -1:
+    from lend.protocols import arrow_refusals
+    raise arrow_refusals.consumed(lender, name.decode("ascii"))
+
+
+cdef int refuse_fault(object lender, const ArrowSchema* schema, Fault* fault) except -1:
+    """Name the field and what is wrong with it; the structs are still the producer's."""
+    cdef const ArrowSchema* at = schema
+    cdef list way = []
+    cdef int i
+    for i in range(fault.depth):
+        if fault.way[i] < 0:
+            way.append("its dictionary")
+            at = at.dictionary
+        else:
+            at = NULL if at.children is NULL else at.children[fault.way[i]]
+            if at is not NULL and at.release is NULL:
+                at = NULL  # what was released may not be read
+            way.append(fault.way[i] if at is NULL or at.name is NULL or at.name[0] == 0 else name_of_schema(at))
+        if at is NULL or at.release is NULL:
+            at = NULL
+            break
+    said = None if at is NULL or at.format is NULL else at.format.decode("utf-8", "backslashreplace")
+    root = None if schema.name is NULL else name_of_schema(schema)
+    from lend.protocols import arrow_refusals
+    raise arrow_refusals.malformed(lender, fault.what, root, way, said, fault.told, fault.expected)
+
+
+# -- export of types -----------------------------------------------------------------------------------------------
+
+cdef int describe_type(ArrowSchema* out, const char* format, const char* name, int64_t flags, Py_ssize_t children,
+                       bint dictionary, const char* metadata, Py_ssize_t size) except -1:
+    """Begin a type: strings are copied, children and dictionary are room to be filled."""
+    cdef Py_ssize_t texts = strlen(format) + strlen(name) + 2 + size
+    cdef char* block = <char*> calloc(1, children * (sizeof(ArrowSchema*) + sizeof(ArrowSchema)) + sizeof(ArrowSchema)
+                                      + texts)
+    cdef ArrowSchema* room
+    cdef char* text
+    cdef Py_ssize_t i
+    if block is NULL:
+        raise MemoryError
+    out.children = <ArrowSchema**> block
+    room = <ArrowSchema*> (block + children * sizeof(ArrowSchema*))
+    for i in range(children):
+        out.children[i] = room + i
+    out.dictionary = room + children if dictionary else NULL
+    text = <char*> (room + children + 1)
+    memcpy(text, format, strlen(format) + 1)
+    out.format = text
+    text += strlen(format) + 1
+    memcpy(text, name, strlen(name) + 1)
+    out.name = text
+    out.metadata = NULL
+    if size:
+        text += strlen(name) + 1
+        memcpy(text, metadata, size)
+        out.metadata = text
+    out.flags = flags
+    out.n_children = children
+    if not children:
+        out.children = NULL
+    out.private_data = block
+    out.release = release_schema
+    return 0
+
+
+cdef void release_schema(ArrowSchema* schema) noexcept nogil:
+    cdef int64_t i
+    for i in range(schema.n_children):
+        if schema.children[i].release is not NULL:
+            (<SchemaRelease> schema.children[i].release)(schema.children[i])
+    if schema.dictionary is not NULL and schema.dictionary.release is not NULL:
+        (<SchemaRelease> schema.dictionary.release)(schema.dictionary)
+    schema.release = NULL
+    free(schema.private_data)
+
+
+cdef inline const char* or_empty(const char* text) noexcept nogil:
+    return EMPTY if text is NULL else text
+
+
+cdef int copy_schema(const ArrowSchema* schema, ArrowSchema* out, const char* name) except -1:
+    """A type like another, under a name; released in part if it fails, wholly by its own release."""
+    cdef int64_t i
+    describe_type(out, schema.format, name, schema.flags, schema.n_children, schema.dictionary is not NULL,
+                  schema.metadata, 0 if schema.metadata is NULL else metadata_size(schema.metadata))
+    try:
+        for i in range(schema.n_children):
+            copy_schema(schema.children[i], out.children[i], or_empty(schema.children[i].name))
+        if schema.dictionary is not NULL:
+            copy_schema(schema.dictionary, out.dictionary, or_empty(schema.dictionary.name))
+    except MemoryError:
+        release_schema(out)
+        raise
+    return 0
+
+
+# -- export of arrays ----------------------------------------------------------------------------------------------
+
+cdef int begin_array(ArrowArray* out, Py_ssize_t buffers, Py_ssize_t children, bint dictionary,
+                     object keeper) except -1:
+    """Begin an array that keeps `keeper`, an Owner or a tuple of them; buffers and all below are to be filled."""
+    cdef Given* given = <Given*> calloc(1, sizeof(Given) + buffers * sizeof(void*)
+                                        + children * (sizeof(ArrowArray*) + sizeof(ArrowArray)) + sizeof(ArrowArray))
+    cdef ArrowArray* room
+    cdef Py_ssize_t i
+    if given is NULL:
+        raise MemoryError
+    out.buffers = <const void**> (given + 1)
+    out.children = <ArrowArray**> (out.buffers + buffers)
+    room = <ArrowArray*> (out.children + children)
+    for i in range(children):
+        out.children[i] = room + i
+    out.dictionary = room + children if dictionary else NULL
+    out.n_buffers = buffers
+    out.n_children = children
+    if not children:
+        out.children = NULL
+    out.length = out.offset = 0
+    out.null_count = 0
+    given.keeper = <PyObject*> keeper
+    Py_INCREF(keeper)
+    count_export(keeper, 1)
+    out.private_data = given
+    out.release = release_array
+    return 0
+
+
+cdef void count_export(object keeper, int number) noexcept:
+    if type(keeper) is tuple:
+        for part in <tuple> keeper:
+            if part is not None:
+                atomic_add(&(<Owner> part).open_exports, number)
+    elif keeper is not None:
+        atomic_add(&(<Owner> keeper).open_exports, number)
+
+
+cdef void release_array(ArrowArray* array) noexcept nogil:
+    """The release callback we hand out: on any thread, with or without the GIL; leaks when the interpreter is gone."""
+    cdef PyObject* keeper = (<Given*> array.private_data).keeper
+    cdef int64_t i
+    for i in range(array.n_children):
+        if array.children[i].release is not NULL:
+            (<ArrayRelease> array.children[i].release)(array.children[i])
+    if array.dictionary is not NULL and array.dictionary.release is not NULL:
+        (<ArrayRelease> array.dictionary.release)(array.dictionary)
+    array.release = NULL
+    free(array.private_data)
+    if not interpreter_gone():
+        with gil:
+            let_go(keeper)
+
+
+cdef void let_go(PyObject* keeper) noexcept:
+    """Give back one export, whatever exception is on its way (the last reference may run a producer's release)."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* trace
+    PyErr_Fetch(&kind, &value, &trace)
+    count_export(<object> keeper, -1)
+    Py_DECREF(<object> keeper)
+    PyErr_Restore(kind, value, trace)
+
+
+cdef void settle(ArrowArray* out, int layout) noexcept nogil:
+    """Of a filled array: nothing is told of what is empty but addresses that may be read, as some consumers read them,
+    and what all of them count in one way."""
+    cdef int64_t i
+    if layout == LAYOUT_NULL:
+        out.n_buffers = 0
+        out.null_count = out.length
+    if out.length:
+        return
+    out.offset = 0
+    out.null_count = 0
+    for i in range(out.n_buffers):
+        if i == 0 and has_validity(layout):
+            out.buffers[i] = NULL
+        elif i < 2 or out.buffers[i] is NULL or layout == LAYOUT_OFFSETS:
+            out.buffers[i] = NOTHING
+
+
+cdef int give_node(ArrowArray* out, const ArrowArray* node, const ArrowSchema* type, ArrowOwner owner) except -1:
+    """An array as it was taken, with all below it; the caller releases it if this fails."""
+    cdef int64_t i
+    cdef Layout layout
+    cdef tuple parts = owner.parts if node is &owner.array else None
+    begin_array(out, node.n_buffers, node.n_children, node.dictionary is not NULL, owner)
+    out.length = node.length
+    out.offset = node.offset
+    out.null_count = node.null_count
+    for i in range(node.n_buffers):
+        out.buffers[i] = node.buffers[i]
+    for i in range(node.n_children):
+        give_node(out.children[i], node.children[i], type.children[i],
+                  owner if parts is None else <ArrowOwner> parts[i])
+    if node.dictionary is not NULL:
+        give_node(out.dictionary, node.dictionary, type.dictionary, owner)
+    read_layout(type.format, &layout)
+    settle(out, layout.kind)
+    return 0
+
+
+# -- capsules ------------------------------------------------------------------------------------------------------
+
+cdef object schema_capsule(ArrowSchema* filled):
+    """A capsule that the struct is moved into; on failure it is released."""
+    cdef ArrowSchema* kept = <ArrowSchema*> malloc(sizeof(ArrowSchema))
+    if kept is NULL:
+        filled.release(filled)
+        raise MemoryError
+    kept[0] = filled[0]
+    try:
+        return new_capsule(kept, SCHEMA, drop_schema)
+    except MemoryError:
+        kept.release(kept)
+        free(kept)
+        raise
+
+
+cdef object array_capsule(ArrowArray* filled):
+    """The same for an array."""
+    cdef ArrowArray* kept = <ArrowArray*> malloc(sizeof(ArrowArray))
+    if kept is NULL:
+        filled.release(filled)
+        raise MemoryError
+    kept[0] = filled[0]
+    try:
+        return new_capsule(kept, ARRAY, drop_array)
+    except MemoryError:
+        kept.release(kept)
+        free(kept)
+        raise
+
+
+cdef void drop_schema(PyObject* capsule) noexcept:
+    cdef ArrowSchema* kept = <ArrowSchema*> capsule_pointer(capsule, SCHEMA)
+    if kept.release is not NULL:
+        kept.release(kept)
+    free(kept)
+
+
+cdef void drop_array(PyObject* capsule) noexcept:
+    cdef ArrowArray* kept = <ArrowArray*> capsule_pointer(capsule, ARRAY)
+    if kept.release is not NULL:
+        kept.release(kept)
+    free(kept)

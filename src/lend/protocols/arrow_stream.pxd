@@ -1,0 +1,15 @@
+"""Arrow streams in and out, for the compiled files above."""
+from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
+
+ctypedef int (*DescribePart)(object kind, ArrowSchema* out) except -1
+ctypedef int (*FillPart)(object part, ArrowArray* out) except -1
+
+# taking
+cdef StreamOwner take_stream(object obj)
+cdef StreamOwner take_stream_capsule(object capsule, object lender)
+cdef SchemaOwner stream_schema(StreamOwner stream)
+cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types)
+
+# giving
+cdef object stream_capsule(tuple parts, object kind, DescribePart describe, FillPart fill)
