@@ -12,11 +12,14 @@ __version__ = "0.1.0.dev0"
 # the rest of the front door is loaded when somebody asks for it: name -> (module, attribute)
 _ROOMS = {
     "Buffer": ("lend.views.buffers", "Buffer"),
+    "Column": ("lend.columns.column", "Column"),
     "DType": ("lend.dtypes.dtype", "DType"),
     "Device": ("lend.device", "Device"),
     "LendError": ("lend.errors", "LendError"),
+    "Nulls": ("lend.columns.nullness", "Nulls"),
     "Producer": ("lend.views.producer", "Producer"),
     "View": ("lend.views.view", "View"),
+    "column": ("lend.front_columns", "column"),
     "copies": ("lend._core.copies", "copies"),
     "errors": ("lend.errors", None),
     "explain": ("lend.plan", "explain"),
@@ -24,18 +27,24 @@ _ROOMS = {
     "loans": ("lend.inspection.loans", "loans"),
     "register_dtype": ("lend.dtypes.foreign", "register_dtype"),
     "show_versions": ("lend.inspection.versions", "show_versions"),
+    "Table": ("lend.tables.table", "Table"),
+    "table": ("lend.front_columns", "table"),
     "to": ("lend.plan.ways", "to"),
     "typing": ("lend.typing", None),
 }
 
 __all__ = [
     "Buffer",
+    "Column",
     "DType",
     "Device",
     "LendError",
+    "Nulls",
     "Producer",
+    "Table",
     "View",
     "buffer",
+    "column",
     "copies",
     "errors",
     "explain",
@@ -43,6 +52,7 @@ __all__ = [
     "loans",
     "register_dtype",
     "show_versions",
+    "table",
     "to",
     "typing",
     "view",
@@ -54,13 +64,17 @@ if TYPE_CHECKING:
     from lend import errors, typing
     from lend._core.copies import copies
     from lend.building import get_include
+    from lend.columns.column import Column
+    from lend.columns.nullness import Nulls
     from lend.device import Device
     from lend.dtypes.dtype import DType
     from lend.dtypes.foreign import register_dtype
+    from lend.front_columns import column, table
     from lend.inspection.loans import loans
     from lend.inspection.versions import show_versions
     from lend.plan import explain
     from lend.plan.ways import to
+    from lend.tables.table import Table
     from lend.views.buffers import Buffer
     from lend.views.producer import Producer
     from lend.views.view import View

@@ -1,4 +1,4 @@
-"""What lend takes, as types: one Protocol for each way in, and `IntoView` for all of them.
+"""What lend takes, as types: one Protocol for each way in; `IntoView`, `IntoColumn` and `IntoTable` for all of them.
 
 For signatures of your own functions that pass what they get to `lend.view`. Nothing here is a base class that others
 must use: an object matches by what it has. `import lend` does not load this module.
@@ -18,10 +18,14 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 __all__ = [
+    "IntoColumn",
+    "IntoTable",
     "IntoView",
     "SupportsArray",
     "SupportsArrayInterface",
     "SupportsArrayStruct",
+    "SupportsArrowArray",
+    "SupportsArrowStream",
     "SupportsBuffer",
     "SupportsCudaArrayInterface",
     "SupportsDLPack",
@@ -132,6 +136,33 @@ class SupportsPointer(Protocol):
         """Address of the first byte."""
 
 
+@runtime_checkable
+class SupportsArrowArray(Protocol):
+    """Arrow's PyCapsule interface of one array.
+
+    https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+
+    Implemented by pyarrow.Array and pyarrow.RecordBatch, nanoarrow.Array, arro3.core.Array and arro3.core.RecordBatch,
+    and lend.Column; by lend.Table where it is of one chunk.
+    """
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]:
+        """Make two capsules: of the type and of the array."""
+
+
+@runtime_checkable
+class SupportsArrowStream(Protocol):
+    """Arrow's PyCapsule interface of a stream of arrays; of structs it is a table.
+
+    Implemented by pyarrow.Table, pyarrow.ChunkedArray and pyarrow.RecordBatchReader, polars.DataFrame and
+    polars.Series, pandas.DataFrame, DuckDB's relations, arro3.core.Table, nanoarrow.ArrayStream, and lend.Column and
+    lend.Table.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Make a capsule of a stream."""
+
+
 IntoView: TypeAlias = (
     SupportsBuffer
     | SupportsDLPack
@@ -143,3 +174,9 @@ IntoView: TypeAlias = (
     | SupportsPointer
 )
 """Whatever `lend.view` and `lend.buffer` take, a bare DLPack capsule aside, which has no type to name."""
+
+IntoColumn: TypeAlias = SupportsArrowArray | SupportsArrowStream | IntoView
+"""Whatever `lend.column` takes, bare capsules aside."""
+
+IntoTable: TypeAlias = SupportsArrowStream | SupportsArrowArray | dict[str, Any] | IntoView
+"""Whatever `lend.table` takes, bare capsules aside: the values of a dict are what `lend.column` takes."""

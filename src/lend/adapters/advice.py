@@ -14,11 +14,10 @@ if TYPE_CHECKING:
     from lend.device import Device
 
 _ANY = "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"
-_COLUMNS = "columns and tables are not built yet"
-_TABLE = f'{_COLUMNS}; one column of numbers as an array: lend.view(x["name"].to_numpy())'
+_COLUMNS = "lend.column(x), which keeps what an array has no word for"
+_TABLE = 'lend.table(x), which has its columns; one column of numbers as an array: lend.view(x["name"].to_numpy())'
 _ARROW = (
-    f"{_COLUMNS}, and nulls, bit-packed bools and strings are for them; until then an array that its library makes of "
-    "it, such as x.to_numpy()"
+    f"{_COLUMNS}: nulls, bit-packed bools and strings; or an array that its library makes of it, such as x.to_numpy()"
 )
 _NUMBERS = 'array.array("d", x), or numpy.asarray(x)'
 
@@ -50,7 +49,7 @@ def for_unlendable(obj: "Any") -> "str | list[str]":
     if _is_of("pyarrow", cls) and shows(cls, "as_py"):
         return "an array of one element: pyarrow.array([x])"
     if _is_of("polars", cls) and shows(cls, "collect"):
-        return f'{_COLUMNS}; one column of numbers, once it is computed: lend.view(x.collect()["name"].to_numpy())'
+        return 'lend.table(x.collect()); one column of numbers as an array: lend.view(x.collect()["name"].to_numpy())'
     if _is_of("multiprocessing.shared_memory", cls) and shows(cls, "buf"):
         return "lend.view(x.buf)"
     if _is_of("_cffi_backend", cls):
@@ -164,7 +163,7 @@ def _of_sequence(items: "Any") -> str:
     if issubclass(first, (bytes, bytearray, memoryview)) or any(shows(first, protocol.dunder) for protocol in ORDER):
         return "one of its items at a time: [lend.view(item) for item in x]"
     if issubclass(first, (str, dict)):
-        return f"{_COLUMNS}; text is lent encoded, one at a time: lend.view(x[0].encode())" if first is str else _ANY
+        return "text is lent encoded, one at a time: lend.view(x[0].encode())" if first is str else _ANY
     if issubclass(first, (list, tuple)):
         return "an array of its values: numpy.asarray(x)"
     return f"an array of its values: {_NUMBERS}"
@@ -232,25 +231,25 @@ def _of_pandas(obj: "Any") -> str:
     """A column or index of pandas that is no plain array: what makes one of it, told by its dtype."""
     cls = type(obj)
     if shows(cls, "levels") and shows(cls, "codes"):
-        return f"{_COLUMNS}; until then the codes of each level: [lend.view(codes) for codes in x.codes]"
+        return f"{_COLUMNS}; as an array: the codes of each level: [lend.view(codes) for codes in x.codes]"
     dtype = type(obj.dtype).__name__
     if dtype == "DatetimeTZDtype":
-        return f'{_COLUMNS}; until then x.to_numpy("datetime64[ns]"), a copy, in UTC'
+        return f'{_COLUMNS}; as an array: x.to_numpy("datetime64[ns]"), a copy, in UTC'
     if dtype == "CategoricalDtype":
-        return f"{_COLUMNS}; until then its codes: {'x.codes' if shows(cls, 'codes') else 'x.cat.codes.to_numpy()'}"
+        return f"{_COLUMNS}; as an array: its codes: {'x.codes' if shows(cls, 'codes') else 'x.cat.codes.to_numpy()'}"
     if dtype == "PeriodDtype":
-        return f'{_COLUMNS}; until then its ordinals: x.astype("int64")'
+        return f'{_COLUMNS}; as an array: its ordinals: x.astype("int64")'
     if dtype == "IntervalDtype":
         ends = "x.array.left and x.array.right" if shows(cls, "array") else "x.left and x.right"
-        return f"{_COLUMNS}; until then its ends apart: {ends}"
+        return f"{_COLUMNS}; as an array: its ends apart: {ends}"
     if dtype == "SparseDtype":
         return "x.to_numpy(), which writes every value out"
     if str(obj.dtype) == "object":
         return 'its values as numbers first, if they are: x.to_numpy("float64")'
     if obj.dtype.kind in ("i", "u", "f", "b"):
-        return f'{_COLUMNS}; until then x.to_numpy("float64", na_value=float("nan")), a copy with NaN for nulls'
+        return f'{_COLUMNS}; as an array: x.to_numpy("float64", na_value=float("nan")), a copy with NaN for nulls'
     return (
-        f"{_COLUMNS}; until then numbers in place of its values, x.factorize()[0]; or of text the characters, "
+        f"{_COLUMNS}; as an array: numbers in place of its values, x.factorize()[0]; or of text the characters, "
         'lend.buffer(x.to_numpy("U"))'
     )
 
@@ -260,13 +259,13 @@ def _of_polars(obj: "Any") -> str:
     """A Series of polars that is no plain array: what makes one of it, told by its dtype."""
     kind = str(obj.dtype).partition("(")[0]
     if kind in _POLARS:
-        return f"{_COLUMNS}; until then {_POLARS[kind]}"
+        return f"{_COLUMNS}; as an array: {_POLARS[kind]}"
     if kind == "Boolean":
         filled = "x.fill_null(False)" if obj.null_count() else "x"
-        return f"{_COLUMNS}, and bit-packed bools are for them; until then {filled}.to_numpy(), a byte for each"
+        return f"{_COLUMNS}, bit-packed bools among it; as an array: {filled}.to_numpy(), a byte for each"
     if kind == "Date" or kind.startswith(("Int", "UInt", "Float", "Datetime", "Duration", "Null")):
-        return f"{_COLUMNS}, and nulls and chunks are for them; until then x.to_numpy(), a copy"
-    return f"{_COLUMNS}; until then an array of numbers of it, by polars"
+        return f"{_COLUMNS}, nulls and chunks among it; as an array: x.to_numpy(), a copy"
+    return f"{_COLUMNS}; as an array: an array of numbers of it, by polars"
 
 
 _POLARS = {
@@ -296,9 +295,9 @@ def _of_pyarrow(obj: "Any") -> str:
         return f'{filled}.cast("uint8"): pyarrow\'s bools are bit-packed, and this makes one byte of each'
     for start, way in _PYARROW:
         if kind.startswith(start):
-            return f"{_COLUMNS}; until then {way}"
+            return f"{_COLUMNS}; as an array: {way}"
     if obj.null_count:
-        return f"{_COLUMNS}, and nulls are for them; until then x.fill_null(0), which copies, or x.drop_null()"
+        return f"{_COLUMNS}, and nulls are for them; as an array: x.fill_null(0), which copies, or x.drop_null()"
     return f"{_COLUMNS}; its buffers can be lent one at a time: lend.view(x.buffers()[1])"
 
 

@@ -1,0 +1,129 @@
+"""What `lend.column` and `lend.table` are asked for besides: a dtype, another meaning of null, memory of lend's own."""
+
+from lend.columns import refusals
+from lend.errors import UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.columns.column import Column
+    from lend.columns.nullness import Nulls
+    from lend.tables.table import Table
+
+
+def met(column: "Column", copy: bool, nulls: "Any", dtype: "Any") -> "Column":
+    """The column as it was asked for."""
+    if dtype is not None:
+        _require(column, dtype)
+    if nulls is not None:
+        form = _form(nulls)
+        _check(column, form)
+        column = _with(column, form)
+    return copied(column) if copy else column
+
+
+def met_by_all(table: "Table", copy: bool, nulls: "Any") -> "Table":
+    """The table with each column as it was asked for; a type that has no such value is left as it is."""
+    from lend.tables.table import of_columns
+
+    columns = list(table.columns)
+    if nulls is not None:
+        form = _form(nulls)
+        columns = [_with(column, form) if _can(column, form) else column for column in columns]
+    if copy:
+        columns = [copied(column) for column in columns]
+    return of_columns(table.names, columns, len(table))
+
+
+def _require(column: "Column", dtype: "Any") -> None:
+    from lend.dtypes.dtype import DType
+
+    wanted = DType(dtype)
+    if column.dtype != wanted:
+        raise UnsupportedType.build(
+            f"{refusals.named(column)} is of {column.dtype}, and {wanted} was required",
+            wanted=str(wanted),
+            came=refusals.came(column),
+            remedy="a cast by its library: lend changes no values",
+        )
+
+
+def _form(nulls: "Any") -> "Nulls":
+    from lend.columns.nullness import Nulls
+
+    if isinstance(nulls, Nulls):
+        form = nulls
+    elif isinstance(nulls, str) and nulls in ("none", "nan", "nat"):
+        form = Nulls(nulls)
+    else:
+        form = Nulls("sentinel", None, nulls)
+    if form.kind in ("bitmask", "bytemask"):
+        raise ValueError(
+            f"nulls={form.kind!r} needs a mask: lend.Column.from_buffers(dtype, length, buffers, nulls=...)"
+        )
+    return form
+
+
+def _check(column: "Column", form: "Nulls") -> None:
+    from lend.columns.roles import check_values_can_be
+
+    if form.kind != "none":
+        check_values_can_be(column.dtype, form)
+
+
+def _can(column: "Column", form: "Nulls") -> bool:
+    try:
+        _check(column, form)
+    except UnsupportedType:
+        return False
+    return True
+
+
+def _with(column: "Column", form: "Nulls") -> "Column":
+    from lend.tables.making import with_nulls
+
+    return with_nulls(column, form.kind, form.value)
+
+
+# -- memory of one's own -------------------------------------------------------------------------------------------
+
+
+def copied(column: "Column") -> "Column":
+    """The column in memory of lend's own, counted: of each chunk what its buffers have up to its last row."""
+    from lend.tables.making import joined
+
+    return joined(column, [_copied_chunk(chunk) for chunk in column.chunks])
+
+
+def _copied_chunk(column: "Column") -> "Column":
+    from lend.columns.column import Column
+    from lend.front import view
+    from lend.tables.making import elements, mask_bytes
+
+    plain = column.stride is not None
+    offset = column.offset
+    taken: dict[str, Any] = {}
+    buffers = column.buffers
+    first = offset if plain and "validity" not in buffers else 0
+    for role, buffer in buffers.items():
+        if role == "variadic":
+            parts: Any = buffer
+            taken[role] = [view(part, copy=True) for part in parts]
+        elif role == "validity" and column.nulls.kind == "bytemask":
+            taken[role] = view(mask_bytes(column, 0), copy=True)
+        elif role == "data" and plain:
+            taken[role] = view(elements(column, first), copy=True)
+        else:
+            taken[role] = view(buffer, copy=True)
+    return Column.from_buffers(
+        column.dtype,
+        len(column),
+        taken,
+        nulls=column.nulls,
+        offset=offset - first,
+        children=[_copied_chunk(child) for child in column.children],
+        dictionary=None if column.dictionary is None else _copied_chunk(column.dictionary),
+        name=column.name,
+        metadata=column.metadata,
+    )

@@ -1,0 +1,340 @@
+"""Columns and tables of what speaks no Arrow: arrays of two dimensions or of records, masks, dicts; and what is none.
+
+`take` is always `front_columns.take_column`, handed in by who asks, with the `copy` that its caller wants.
+"""
+
+import sys
+
+from lend.adapters import advice
+from lend.adapters.asking import guarded
+from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.protocols.classes import bases_of, full_name, module_of, shows
+from lend.views import describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import ModuleType
+    from typing import Any
+
+    from lend.columns.column import Column
+    from lend.tables.table import Table
+    from lend.views.view import View
+
+    Take = Callable[[Any, bool | None], Column]
+
+# top module of a library -> our adapter for its columns and tables, never imported before an object of it is met
+ADAPTERS = {"polars": "polars", "narwhals": "narwhals", "pandas": "pandas", "numpy": "numpy_masked"}
+
+
+def adapter_of(cls: type) -> "ModuleType | None":
+    """Our adapter for the columns and tables of the library that a class comes from, where it cares for that class."""
+    for base in bases_of(cls):
+        name = ADAPTERS.get(module_of(base).partition(".")[0])
+        if name is not None:
+            __import__(f"lend.adapters.{name}")
+            adapter = sys.modules[f"lend.adapters.{name}"]
+            if adapter.serves(cls):
+                return adapter
+    return None
+
+
+# -- columns -------------------------------------------------------------------------------------------------------
+
+
+def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
+    """A View that is no plain line of numbers, as a Column, or as the View to make one of."""
+    dtype = view.dtype
+    if view.ndim != 1:
+        raise not_one_dimension(view)
+    if dtype.has_objects:
+        raise _objects(view)
+    if dtype.fields is not None:
+        return of_records(view, take, copy)
+    if dtype.shares_bytes:
+        raise UnsupportedType.build(
+            f"a column of {dtype} is not known: its elements share bytes",
+            came=describe.came(view),
+            remedy="lend.view(x)",
+        )
+    if dtype.kind in ("datetime", "timedelta") and (dtype.unit == "generic" or dtype.multiplier != 1):
+        raise _odd_unit(view)
+    if dtype.is_native:
+        return view
+    if copy is False:
+        raise CopyRequired.build(
+            f"the bytes of {dtype} are in the other byte order, and copy=False forbids to swap them",
+            came=describe.came(view),
+            remedy="copy=None, which swaps them in a copy",
+        )
+    from lend.views.values import copied
+
+    return copied(view, "C", True, "byte order")
+
+
+def not_one_dimension(view: "View") -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        f"a column has one dimension, and this has {view.ndim}",
+        came=describe.came(view),
+        remedy=["lend.table(x): a column for each x[:, i]", "lend.column(x[:, i])"]
+        if view.ndim == 2
+        else "an array of one element: x.reshape(1)"
+        if view.ndim == 0
+        else "lend.view(x)",
+    )
+
+
+def _objects(view: "View") -> UnsupportedType:
+    return UnsupportedType.build(
+        f"a column of Python objects is not known: {view.dtype!s:.200} has pointers to them",
+        came=describe.came(view),
+        remedy="numbers or texts of them: pyarrow.array(x), x.astype(...)",
+    )
+
+
+def _odd_unit(view: "View") -> UnsupportedType:
+    generic = view.dtype.unit == "generic"
+    return UnsupportedType.build(
+        f"a column of {view.dtype} is not known: "
+        + ("it counts in no unit" if generic else "no other library counts in multiples of a unit"),
+        came=describe.came(view),
+        remedy='x.astype("datetime64[s]")' if view.dtype.kind == "datetime" else 'x.astype("timedelta64[s]")',
+    )
+
+
+def of_records(view: "View", take: "Take", copy: "bool | None", mask: "View | None" = None) -> "Column":
+    """Records on a line as a Column of structs: each field a strided child over the same memory."""
+    from lend.columns.column import Column
+    from lend.dtypes.dtype import DType
+
+    names, children = [], []
+    for name, child in _fields(view, take, copy, mask):
+        names.append(name)
+        children.append(child)
+    dtype = DType.from_arrow("+s", fields=[(name, child.dtype) for name, child in zip(names, children, strict=True)])
+    return Column.from_buffers(dtype, len(view), {}, children=children)
+
+
+def _fields(view: "View", take: "Take", copy: "bool | None", mask: "View | None") -> "list[tuple[str, Column]]":
+    from lend.tables.making import field_view
+
+    found = []
+    for name, field in (view.dtype.fields or {}).items():
+        if field.shape:
+            raise UnsupportedType.build(
+                f"the field {name!r} has the shape {field.shape}, and a column one element for each row",
+                came=describe.came(view),
+                remedy=f"the fields that have none, and lend.view(x[{name!r}]) beside them",
+            )
+        part = field_view(view, field.offset, field.dtype)
+        hidden = None
+        if mask is not None:
+            under = (mask.dtype.fields or {})[name]
+            hidden = field_view(mask, under.offset, under.dtype)
+        found.append((name, named(masked(part, hidden, take, copy), name)))
+    return found
+
+
+def named(column: "Column", name: str) -> "Column":
+    """The same column under a name."""
+    from lend.tables.table import of_columns
+
+    return of_columns((name,), [column], len(column))[0]
+
+
+def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None", missing: int = 1) -> "Column":
+    """Elements and the bytes that say which of them are null, both shared."""
+    if mask is None:
+        return take(view, copy)
+    if view.dtype.fields is not None:
+        return of_records(view, take, copy, mask)
+    from lend.columns.column import Column
+    from lend.columns.nullness import Nulls
+
+    found = unusual(view, take, copy)
+    return Column.from_buffers(
+        found.dtype, len(view), {"data": found, "validity": mask}, nulls=Nulls("bytemask", missing)
+    )
+
+
+def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") -> "Column":
+    """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
+    if isinstance(refusal, UnsupportedType):
+        for method in _INTERFACES:
+            parted = _unmasked(obj, method) if shows(type(obj), method) else None
+            if parted is not None:
+                from lend.front import view
+
+                return masked(view(parted[0]), view(parted[1]), take, copy, missing=0)
+    if shows(type(obj), "__arrow_array__"):
+        given = _arrow_array(obj)
+        if shows(type(given), "__arrow_c_array__") or shows(type(given), "__arrow_c_stream__"):
+            return take(given, copy)
+    if isinstance(refusal, NotLendable) and refusal.fact is not None and refusal.fact.startswith("cannot lend "):
+        if advice.is_table(type(obj)):
+            raise no_column(obj)
+        raise NotLendable.build(
+            f"cannot lend {_article(full_name(type(obj)))} as a column",
+            came=refusal.came,
+            tried=f"{refusal.tried}; and no __arrow_c_array__ or __arrow_c_stream__" if refusal.tried else None,
+            remedy=refusal.remedy,
+        )
+    raise refusal
+
+
+_INTERFACES = ("__array_interface__", "__cuda_array_interface__")
+
+
+@guarded
+def _arrow_array(obj: "Any") -> "Any":
+    return obj.__arrow_array__()
+
+
+def _unmasked(obj: "Any", method: str) -> "tuple[Any, Any] | None":
+    """An object with such an interface taken apart: its elements and its mask; None where it has none."""
+    facts = getattr(obj, method)
+    if type(facts) is not dict or facts.get("mask") is None:
+        return None
+    told = {key: value for key, value in facts.items() if key != "mask"}
+    return type("Elements", (), {method: told, "__slots__": ("lender",), "__init__": _keep})(obj), facts["mask"]
+
+
+def _keep(self: "Any", lender: "Any") -> None:
+    self.lender = lender
+
+
+def no_column(obj: "Any") -> NotLendable:
+    return NotLendable.build(
+        f"{_article(full_name(type(obj)))} is a table, no column",
+        came=full_name(type(obj)),
+        remedy='lend.table(x), or one column of it: lend.column(x["name"])',
+    )
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def of_dict(
+    given: "Mapping[str, Any]", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None"
+) -> "Table":
+    """A Table of named columns; what is not wanted is not looked at."""
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"a column is named by a str, not {type(name).__name__}")
+    names = tuple(str(name) for name in given)
+    return chosen(names, list(given.values()), keys, take, copy)
+
+
+def chosen(
+    names: "tuple[str, ...]",
+    parts: "list[Any]",
+    keys: "Iterable[str | int] | None",
+    take: "Take",
+    copy: "bool | None",
+    rows: "int | None" = None,
+) -> "Table":
+    """A Table of those of some parts that are wanted, each under its name."""
+    from lend.tables import refusals, table
+
+    wanted = range(len(parts)) if keys is None else table.places(names, keys)
+    names = tuple(names[place] for place in wanted)
+    columns = []
+    for name, place in zip(names, wanted, strict=True):
+        try:
+            columns.append(take(parts[place], copy))
+        except LendError as error:
+            refusals.add_name(error, name)
+            raise
+    lengths = [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        raise refusals.unequal(names, lengths)
+    return table.of_columns(names, columns, lengths[0] if lengths else rows or 0)
+
+
+def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
+    """A Table of an array of two dimensions or of records; or say what to do."""
+    from lend.front import view
+    from lend.tables import table
+
+    cls = type(obj)
+    if _is_lazy(cls):
+        raise NotLendable.build(
+            f"{_article(full_name(cls))} is a query, not memory", came=full_name(cls), remedy="lend.table(x.collect())"
+        )
+    if shows(cls, "__dataframe__"):
+        raise NotLendable.build(
+            f"{_article(full_name(cls))} shows its columns by __dataframe__ alone, which lend.table does not read yet",
+            came=full_name(cls),
+            tried="it has no __arrow_c_stream__ and no __arrow_c_array__",
+            remedy="lend.table(pyarrow.interchange.from_dataframe(x)), or lend.minimal.table(x)",
+        )
+    try:
+        seen = view(obj)
+    except NotLendable:
+        seen = None
+    if seen is None:
+        raise no_table(obj)
+    if seen.ndim == 1 and seen.dtype.fields is not None and not seen.dtype.has_objects:
+        fields = _fields(seen, take, copy, None)
+        return table.of_columns(tuple(name for name, _ in fields), [part for _, part in fields], len(seen))
+    if seen.ndim == 2:
+        count = seen.shape[1]
+        parts = [take(seen[:, place], copy) for place in range(count)]
+        return table.of_columns(tuple(str(place) for place in range(count)), parts, len(seen))
+    raise NotLendable.build(
+        f"a table has rows and columns, and this array {seen.ndim} dimension{'' if seen.ndim == 1 else 's'}",
+        came=describe.came(seen),
+        remedy='lend.table({"name": x})' if seen.ndim == 1 else "lend.view(x)",
+    )
+
+
+def _is_lazy(cls: type) -> bool:
+    return shows(cls, "collect") and not shows(cls, "__arrow_c_stream__") and not shows(cls, "__array__")
+
+
+def no_table(obj: "Any") -> NotLendable:
+    return NotLendable.build(
+        f"cannot lend {_article(full_name(type(obj)))} as a table",
+        came=full_name(type(obj)),
+        tried="it has no __arrow_c_stream__ and no __arrow_c_array__, and is no dict of columns and no array",
+        remedy='lend.table({"name": x}), where x is what lend.column takes',
+    )
+
+
+def without_index(obj: "Any", index: "Any") -> "Any":
+    """A DataFrame without its index, which else goes along as its library says."""
+    if index not in ("column", "drop", "metadata"):
+        raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
+    cls = type(obj)
+    if not (module_of(cls).partition(".")[0] == "pandas" and shows(cls, "reset_index")):
+        raise NotLendable.build(
+            f"index={index!r} is about the index of a DataFrame of pandas, and {full_name(cls)} has none",
+            came=full_name(cls),
+            remedy="no index=",
+        )
+    if index != "drop":
+        raise NotLendable.build(
+            f"index={index!r} is not built yet: lend.table(x) takes the index as pandas itself tells it to Arrow",
+            came=full_name(cls),
+            remedy='index="drop", or no index=',
+        )
+    return _reset(obj)
+
+
+@guarded
+def _reset(obj: "Any") -> "Any":
+    return obj.reset_index(drop=True)
+
+
+def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
+    """What a table whose rows did not come yet cannot be asked for."""
+    asked = [name for name, value in (("copy", copy), ("nulls", nulls), ("columns", columns)) if value is not None]
+    if asked:
+        raise UnsupportedLayout.build(
+            f"{asked[0]}= is about columns, and a lazy table has none before its rows come",
+            remedy=f"for t in x.batches(): lend.table(t, {asked[0]}=...); or no lazy=True",
+        )
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[:1] in "aeiouAEIOU" else f"a {noun}"

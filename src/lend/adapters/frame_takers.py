@@ -1,0 +1,338 @@
+"""Libraries that take whole columns and tables by Arrow's interface: what each makes of a dtype, and what it refuses.
+
+Every refusal here is known to be a panic, an unrelated error or a wrong value in the library itself: it is said before
+the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duckdb 2.0, nanoarrow 0.9.
+"""
+
+from lend.adapters.rules import Reason
+from lend.errors import UnsupportedLayout, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from lend.columns.column import Column
+    from lend.dtypes import DType
+    from lend.tables.table import Table
+
+SHARED = 0
+
+
+class Verdict:
+    """What a library does with one column.
+
+    Attributes
+    ----------
+    nbytes : int or None
+        Bytes that it copies; None where only it knows.
+    why : str
+        The reason, "" where it shares.
+    becomes : str or None
+        The type that it makes of it, where that is another.
+    who : str
+        Who copies: "target", or "lend".
+    """
+
+    __slots__ = ("becomes", "nbytes", "who", "why")
+
+    def __init__(
+        self, nbytes: "int | None" = SHARED, why: str = "", becomes: "str | None" = None, who: str = "target"
+    ) -> None:
+        self.who = who
+        self.nbytes = nbytes
+        self.why = why
+        self.becomes = becomes
+
+
+class Taker:
+    """A library that columns and tables are handed to.
+
+    Attributes
+    ----------
+    name, package : str
+        The target's name, which is the module to import, and what to install.
+    column, table : str or None
+        What it makes of a Column and of a Table; None where it takes none.
+    judge : callable
+        `judge(column)` returns its Verdict, or raises what it refuses; it gets the options that are `judged`, too.
+    give_column, give_table : callable
+        Make it, of what was judged; options are keywords.
+    options : tuple of str
+        Keywords of `lend.to` that it knows.
+    classes : dict of str to str
+        Full names of its classes, and which of "column" and "table" each is.
+    unique : bool
+        True where two columns of one name are refused.
+    arrow : bool
+        True where columns are given as Arrow data.
+    """
+
+    __slots__ = (
+        *("arrow", "classes", "column", "give_column", "give_table", "judge", "judged", "name", "options", "package"),
+        *("table", "unique"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        package: str,
+        column: "str | None",
+        table: "str | None",
+        judge: "Callable[..., Verdict]",
+        give_column: "Callable[..., Any]",
+        give_table: "Callable[..., Any]",
+        *,
+        classes: "dict[str, str]",
+        options: "tuple[str, ...]" = (),
+        judged: "tuple[str, ...]" = (),
+        unique: bool = False,
+        arrow: bool = True,
+    ) -> None:
+        self.judged, self.arrow = judged, arrow
+        self.name, self.package, self.column, self.table = name, package, column, table
+        self.judge, self.give_column, self.give_table = judge, give_column, give_table
+        self.classes, self.options, self.unique = classes, options, unique
+
+
+def parts_of(dtype: "DType") -> "Iterator[DType]":
+    """A dtype and all that it is made of."""
+    yield dtype
+    if dtype.kind == "extension" and dtype.value_type is not None:
+        yield from parts_of(dtype.value_type)
+        return
+    for _, child in dtype.children:
+        yield from parts_of(child)
+    if dtype.dictionary is not None:
+        yield from parts_of(dtype.dictionary)
+
+
+def format_of(dtype: "DType") -> str:
+    return "b" if dtype.name == "bool" else dtype.newbyteorder("native").arrow
+
+
+def refused(column: "Column", library: str, what: str, remedy: "str | None" = None) -> UnsupportedType:
+    name = f"column {column.name!r}" if column.name else "this column"
+    return UnsupportedType.build(
+        f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
+    )
+
+
+def _vendor(column: "Column", library: str) -> None:
+    """Formats of one library alone."""
+    for dtype in parts_of(column.dtype):
+        if dtype.name in ("int128", "uint128") and library != "polars":
+            raise refused(column, library, "integer of 128 bits", 'lend.to(x, "polars"), which has them')
+
+
+# -- pyarrow, arro3 ------------------------------------------------------------------------------------------------
+
+
+def _shared_by(library: str) -> "Callable[[Column], Verdict]":
+    def judge(column: "Column") -> Verdict:
+        _vendor(column, library)
+        return Verdict()
+
+    return judge
+
+
+def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
+    import pyarrow as pa
+
+    if form == "pyarrow.lib.ChunkedArray" or (len(column.chunks) != 1 and form != "pyarrow.lib.Array"):
+        return pa.chunked_array(column)
+    return pa.array(column)
+
+
+def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
+    import pyarrow as pa
+
+    made = pa.table(table)
+    if form != "pyarrow.lib.RecordBatch":
+        return made
+    batches = made.to_batches()
+    if len(batches) > 1:
+        raise UnsupportedLayout.build(
+            f"a RecordBatch has one chunk, and this table {len(batches)}", remedy='lend.to(x, "pyarrow"), a Table'
+        )
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], made.schema)
+
+
+def _arro3_column(column: "Column", form: "str | None" = None) -> "Any":
+    from arro3 import core
+
+    return core.Array.from_arrow(column) if len(column.chunks) == 1 else core.ChunkedArray.from_arrow(column)
+
+
+def _arro3_table(table: "Table", form: "str | None" = None) -> "Any":
+    from arro3 import core
+
+    return core.Table.from_arrow(table)
+
+
+# -- polars --------------------------------------------------------------------------------------------------------
+
+_POLARS_HAS_NO = {
+    "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
+    "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
+}  # fmt: skip
+
+
+def _judge_polars(column: "Column") -> Verdict:
+    copies, becomes = [], None
+    for dtype in parts_of(column.dtype):
+        format = format_of(dtype)
+        what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
+        if format.startswith("d:") and format.endswith(",256"):
+            what = "decimal of 256 bits"
+        if what is not None:
+            raise refused(column, "polars", what, 'lend.to(x, "pyarrow"), and a cast there')
+        if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
+            raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
+        if format in ("u", "U", "z", "Z"):
+            copies.append("polars keeps text and bytes in views, and makes them of offsets")
+        elif dtype.dictionary is not None:
+            copies.append("polars makes its categories anew")
+        elif format in ("+l", "+m"):
+            copies.append("polars has lists with offsets of 64 bits, and widens these")
+        elif format in ("tts", "ttm", "ttu"):
+            copies.append("polars has times of nanoseconds alone")
+            becomes = "Time"
+        elif format == "tdm" or format.startswith("tss:"):
+            becomes = "Datetime(ms)"
+            copies.append(f"polars makes Datetime(ms) of {dtype}")
+        elif format.startswith("w:"):
+            copies.append("polars has bytes in views, and makes them of these")
+            becomes = "Binary"
+        elif format.startswith("d:") and format.count(",") == 2:
+            copies.append("polars has decimals of 128 bits alone")
+            becomes = "Decimal"
+        elif dtype.kind == "extension":
+            becomes = f"{dtype.value_type}: the name of the extension type is lost"
+    return Verdict(None, copies[0], becomes) if copies and len(column) else Verdict(SHARED, "", becomes)
+
+
+def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
+    import polars as pl
+
+    return pl.Series(column.name, column).alias(column.name)
+
+
+def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None" = None) -> "Any":
+    import polars as pl
+
+    if not table.num_columns:
+        return pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
+    # a stream tells a name of its own, which polars prefers to the one it is given
+    named = zip(unique(table, names), table, strict=True)
+    return pl.DataFrame([pl.Series(name, column).alias(name) for name, column in named])
+
+
+def unique(table: "Table", names: "str | None") -> "list[str]":
+    """The names, with a number behind those that were there before, if that was asked for."""
+    if names not in (None, "unique"):
+        raise ValueError(f'names is "unique", or not given, not {names!r:.40}')
+    if names is None:
+        return list(table.names)
+    taken, found = set(table.names), []
+    seen: set[str] = set()
+    for name in table.names:
+        chosen, number = name, 0
+        while chosen in seen or (number and chosen in taken):
+            number += 1
+            chosen = f"{name}_{number}"
+        seen.add(chosen)
+        found.append(chosen)
+    return found
+
+
+# -- duckdb --------------------------------------------------------------------------------------------------------
+
+
+def _judge_duckdb(column: "Column") -> Verdict:
+    becomes = None
+    _vendor(column, "duckdb")
+    for dtype in parts_of(column.dtype):
+        format = format_of(dtype)
+        if format == "e":
+            raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
+        if format.startswith("d:") and format.endswith(",256"):
+            raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+        if dtype.zone is not None:
+            becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
+        elif format.startswith("tD"):
+            becomes = "INTERVAL"
+        elif dtype.dictionary is not None:
+            becomes = "the values, decoded"
+        elif dtype.kind == "extension":
+            becomes = f"{dtype.value_type}: the name of the extension type is lost"
+    return Verdict(None, "duckdb copies what it reads, when a query runs", becomes)
+
+
+def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any" = None) -> "Any":
+    import duckdb
+    import pyarrow as pa  # noqa: F401 - duckdb reads streams through it
+
+    return duckdb.from_arrow(table) if connection is None else connection.from_arrow(table)
+
+
+def _no_column(column: "Column", form: "str | None" = None) -> "Any":
+    raise UnsupportedLayout.build("duckdb takes tables, not columns", remedy='lend.to({"name": x}, "duckdb")')
+
+
+# -- pandas --------------------------------------------------------------------------------------------------------
+
+
+def _judge_pandas(column: "Column", dtype_backend: str = "auto") -> Verdict:
+    from lend.adapters import pandas_giving
+
+    giving = pandas_giving.plan(column, dtype_backend)
+    return Verdict(giving.nbytes, "; ".join(giving.why), who="target" if giving.nbytes is None else "lend")
+
+
+def _pandas_series(column: "Column", form: "str | None" = None, dtype_backend: str = "auto") -> "Any":
+    from lend.adapters import pandas_giving
+
+    return pandas_giving.give_series(column, dtype_backend)
+
+
+def _pandas_frame(
+    table: "Table", form: "str | None" = None, dtype_backend: str = "auto", index: "str | None" = None
+) -> "Any":
+    from lend.adapters import pandas_giving
+
+    return pandas_giving.give_frame(table, dtype_backend, index)
+
+
+TAKERS = {
+    "pyarrow": Taker(
+        "pyarrow", "pyarrow", "pyarrow.Array", "pyarrow.Table", _shared_by("pyarrow"), _pyarrow_column, _pyarrow_table,
+        classes={
+            "pyarrow.lib.Array": "column", "pyarrow.lib.ChunkedArray": "column",
+            "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table",
+        },
+    ),
+    "polars": Taker(
+        "polars", "polars", "polars.Series", "polars.DataFrame", _judge_polars, _polars_series, _polars_frame,
+        classes={"polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table"},
+        options=("names",), unique=True,
+    ),
+    "pandas": Taker(
+        "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
+        classes={"pandas.Series": "column", "pandas.DataFrame": "table"},
+        options=("dtype_backend", "index"), judged=("dtype_backend",), arrow=False,
+    ),
+    "arro3": Taker(
+        "arro3", "arro3-core", "arro3.core.Array", "arro3.core.Table", _shared_by("arro3"), _arro3_column, _arro3_table,
+        classes={
+            "arro3.core._core.Array": "column", "arro3.core._core.ChunkedArray": "column",
+            "arro3.core._core.Table": "table",
+        },
+    ),
+    "duckdb": Taker(
+        "duckdb", "duckdb", None, "duckdb.DuckDBPyRelation", _judge_duckdb, _no_column, _duckdb_relation,
+        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",),
+    ),
+}  # fmt: skip
+
+__all__ = ["TAKERS", "Reason", "Taker", "Verdict", "parts_of", "refused", "unique"]

@@ -1,0 +1,87 @@
+"""Columns and tables of polars: a frame of several chunks is taken column by column.
+
+The stream of a DataFrame joins the chunks of the frame itself, which would change what was lent; that of a Series
+does not. Observed with polars 2.1.
+"""
+
+import sys
+
+from lend.adapters import columns
+from lend.adapters.asking import guarded
+from lend.errors import NotLendable, UnsupportedType
+from lend.protocols.classes import full_name, shows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from lend.adapters.columns import Take
+    from lend.columns.column import Column
+    from lend.tables.table import Table
+
+
+def serves(cls: type) -> bool:
+    return shows(cls, "get_columns") or shows(cls, "to_physical") or _lazy(cls)
+
+
+def _lazy(cls: type) -> bool:
+    return shows(cls, "collect") and shows(cls, "collect_schema")
+
+
+def column(obj: "Any", take: "Take", copy: "bool | None") -> "Column | Any":
+    """A Series by its stream, which keeps its chunks."""
+    if not shows(type(obj), "to_physical"):
+        raise _query(obj) if _lazy(type(obj)) else columns.no_column(obj)
+    if _is_of_objects(obj):
+        raise _objects(obj, _named(obj))
+    return obj
+
+
+def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None") -> "Table | Any":
+    """A frame by its own stream where that changes nothing; else by its columns."""
+    if _lazy(type(obj)):
+        raise _query(obj)
+    if not shows(type(obj), "get_columns"):
+        raise columns.no_table(obj)
+    if keys is None and _is_whole(obj):
+        return obj
+    parts, names, rows = _parts(obj)
+    return columns.chosen(names, parts, keys, take, copy, rows)
+
+
+@guarded
+def _is_whole(frame: "Any") -> bool:
+    """Whether every column is of one chunk, and none of Python objects, whose addresses its stream shows as bytes."""
+    return max(frame.n_chunks("all"), default=1) <= 1 and sys.modules["polars"].Object not in frame.dtypes
+
+
+@guarded
+def _parts(frame: "Any") -> "tuple[list[Any], tuple[str, ...], int]":
+    return frame.get_columns(), tuple(frame.columns), frame.height
+
+
+@guarded
+def _is_of_objects(series: "Any") -> bool:
+    return bool(series.dtype == sys.modules["polars"].Object)
+
+
+@guarded
+def _named(series: "Any") -> str:
+    return str(series.name)
+
+
+def _objects(obj: "Any", name: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"the column {name!r} is of Python objects, which are nobody's to lend",
+        came=f"{full_name(type(obj))}, dtype Object",
+        remedy="the other columns, columns=[...]; or a cast to a type of values by polars",
+    )
+
+
+def _query(obj: "Any") -> NotLendable:
+    return NotLendable.build(
+        f"a {full_name(type(obj))} is a query, not memory: collect() first",
+        came=full_name(type(obj)),
+        remedy="lend.table(x.collect())",
+    )

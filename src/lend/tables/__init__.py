@@ -1,0 +1,1 @@
+"""Tables: named columns of one length, whichever way they are cut into chunks."""

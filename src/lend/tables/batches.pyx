@@ -1,0 +1,207 @@
+"""Tables as Arrow data: arrays of structs, one for each chunk; nothing of their source is changed."""
+cimport cython
+from libc.stdint cimport int64_t
+
+from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend._core.arrow_layout cimport Layout, has_validity, read_layout
+from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
+from lend.columns.giving cimport describe_named, sayable
+from lend.columns.giving cimport fill as fill_column
+from lend.columns.column cimport Column
+from lend.protocols.arrow cimport array_capsule, begin_array, copy_schema, describe_type, give_node, schema_capsule
+from lend.protocols.arrow_check cimport metadata_size
+from lend.protocols.arrow_stream cimport next_array, stream_capsule, take_stream_capsule
+from lend.tables.table cimport UNKNOWN_ROWS, Table, check_all, column_at, pieces, table_of_batches, table_of_columns
+
+from types import MethodType
+
+from lend.tables import refusals
+
+# what an empty buffer points to: it may be read as one offset, and is aligned for anything
+cdef int64_t[8] NOTHING
+
+
+def schema(Table table not None):
+    """`Table.__arrow_c_schema__`."""
+    cdef ArrowSchema made
+    describe(sayable_table(table, True), &made)
+    return schema_capsule(&made)
+
+
+cdef Table sayable_table(Table table, bint types_alone=False):
+    """The table in a form that Arrow has: itself, or one whose columns are where they must be copied, and counted."""
+    cdef Table made
+    cdef Py_ssize_t i
+    if table.arrays is not None:
+        return table
+    columns = [column_at(table, i) for i in range(table.width)]
+    given = [sayable(<Column> (column[:0] if types_alone else column)) for column in columns]
+    if all([one is other for one, other in zip(columns, given)]):
+        return table
+    made = table_of_columns(table.names, given, 0 if types_alone else table.rows)
+    made.types = table.types
+    return made
+
+
+def array_method(Table table not None):
+    """`Table.__arrow_c_array__`: consumers prefer it to the stream, so that only who has one array has it."""
+    if table.rows == UNKNOWN_ROWS or not is_whole(table):
+        raise AttributeError("a Table of several chunks, or whose rows did not come yet, is given by "
+                             "__arrow_c_stream__() alone")
+    return MethodType(array, table)
+
+
+cdef bint is_whole(Table table) except -1:
+    """Whether it is one array: no column has two chunks with rows in them."""
+    cdef Py_ssize_t i
+    if table.arrays is not None:
+        return sum([(<ArrowOwner> owner).array.length > 0 for owner in table.arrays]) <= 1
+    for i in range(table.width):
+        if sum([(<Column> part).record.length > 0 for part in column_at(table, i).chunks]) > 1:
+            return False
+    return True
+
+
+def array(Table table not None, requested_schema=None):
+    """The table as one array of structs; it has one chunk."""
+    cdef ArrowSchema kind
+    cdef ArrowArray made
+    table = sayable_table(table)
+    parts = given_parts(table)
+    describe(table, &kind)
+    try:
+        if parts:
+            fill(parts[0], &made)
+        else:
+            fill_nothing(&kind, &made)
+        capsule = array_capsule(&made)
+    except BaseException:
+        kind.release(&kind)
+        raise
+    return schema_capsule(&kind), capsule
+
+
+def stream(Table table not None, requested):
+    """`Table.__arrow_c_stream__`."""
+    if table.rows == UNKNOWN_ROWS:
+        return table.take_pending()
+    table = sayable_table(table)
+    return stream_capsule(given_parts(table), table, describe, fill)
+
+
+def each(Table table not None):
+    """`Table.batches`."""
+    cdef _Batches made
+    if table.rows != UNKNOWN_ROWS:
+        return iter(table.chunks)
+    made = _Batches.__new__(_Batches)
+    made.stream = take_stream_capsule(table.take_pending(), None)
+    made.types = table.types
+    return made
+
+
+@cython.final
+cdef class _Batches:
+    """The rows of a lazy table, one array of its stream at a time."""
+
+    cdef StreamOwner stream
+    cdef SchemaOwner types
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef StreamOwner stream = self.stream
+        cdef ArrowOwner owner = None
+        if stream is None:
+            raise StopIteration
+        self.stream = None
+        owner = next_array(stream, self.types)
+        if owner is None:
+            raise StopIteration
+        self.stream = stream
+        return table_of_batches([owner], self.types)
+
+
+cdef tuple given_parts(Table table):
+    """What becomes one array each: the arrays as they came, or the table cut wherever a column is; none is empty."""
+    if table.arrays is None:
+        return tuple(pieces(table))
+    check_all(table)
+    return tuple([owner for owner in table.arrays if (<ArrowOwner> owner).array.length])
+
+
+cdef int describe(object given, ArrowSchema* out) except -1:
+    cdef Table table = <Table> given
+    cdef Py_ssize_t i
+    cdef const char* blob = NULL
+    if table.arrays is not None:
+        return copy_schema(&table.types.schema, out, b"")
+    if table.types is not None:
+        blob = table.types.schema.metadata
+    names = [refusals.encoded(name, i) for i, name in enumerate(table.names)]
+    describe_type(out, b"+s", b"", 0, table.width, False, blob, 0 if blob is NULL else metadata_size(blob))
+    try:
+        for i in range(table.width):
+            describe_named(column_at(table, i), out.children[i], <bytes> names[i])
+    except BaseException:
+        out.release(out)
+        raise
+    return 0
+
+
+cdef int fill(object given, ArrowArray* out) except -1:
+    cdef Table table
+    cdef Py_ssize_t i
+    if type(given) is ArrowOwner:
+        return fill_batch(<ArrowOwner> given, out)
+    table = <Table> given
+    begin_array(out, 1, table.width, False, None)
+    try:
+        out.length = table.rows
+        for i in range(table.width):
+            fill_column(column_at(table, i), out.children[i])
+    except BaseException:
+        out.release(out)
+        raise
+    return 0
+
+
+cdef int fill_batch(ArrowOwner owner, ArrowArray* out) except -1:
+    """An array of structs as it came, its offset told to the children: some readers forget that of a struct."""
+    cdef int64_t i
+    out.release = NULL
+    try:
+        with cython.critical_section(owner):
+            give_node(out, &owner.array, &owner.types.schema, owner)
+    except BaseException:
+        if out.release is not NULL:
+            out.release(out)
+        raise
+    for i in range(out.n_children):
+        out.children[i].offset += out.offset
+        if out.children[i].length > out.length:
+            if out.children[i].null_count > 0:
+                out.children[i].null_count = -1
+            out.children[i].length = out.length
+    out.offset = 0
+    return 0
+
+
+cdef int fill_nothing(const ArrowSchema* kind, ArrowArray* out) except -1:
+    """An array of a type without an element."""
+    cdef Layout layout
+    cdef int64_t i
+    read_layout(kind.format, &layout)
+    begin_array(out, layout.buffers, kind.n_children, kind.dictionary is not NULL, None)
+    for i in range(1 if has_validity(layout.kind) else 0, layout.buffers):
+        out.buffers[i] = NOTHING
+    try:
+        for i in range(kind.n_children):
+            fill_nothing(kind.children[i], out.children[i])
+        if kind.dictionary is not NULL:
+            fill_nothing(kind.dictionary, out.dictionary)
+    except BaseException:
+        out.release(out)
+        raise
+    return 0

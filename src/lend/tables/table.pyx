@@ -1,0 +1,451 @@
+"""Table: named columns of one length; what came by Arrow is taken apart when one of them is asked for."""
+cimport cython
+from libc.stdint cimport int64_t, uint8_t
+
+from lend._core.arrow cimport ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema
+from lend._core.arrow_layout cimport LAYOUT_NULL, Layout, has_validity, read_layout
+from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
+from lend._core.column cimport COLUMN_RELEASED, ColumnRecord
+from lend.columns.column cimport Column, chunked, column_of, held
+from lend.protocols cimport arrow
+from lend.views.lent cimport call_hook
+
+
+cdef Table table_of_batches(list owners, SchemaOwner types):
+    """A Table of arrays of structs that were checked."""
+    cdef Table made = Table.__new__(Table)
+    cdef ArrowOwner owner
+    made.types = types
+    made.arrays = tuple(owners)
+    made.width = types.schema.n_children
+    made.made = [None] * made.width
+    for owner in owners:
+        count = nulls_among(&owner.array, 0, owner.array.length)
+        if count:
+            from lend.tables import refusals
+            raise refusals.null_rows(owner, count)
+        made.rows += owner.array.length
+    return made
+
+
+cdef Table table_of_columns(tuple names, list columns, Py_ssize_t rows):
+    """A Table of columns of one length, which nobody else has."""
+    cdef Table made = Table.__new__(Table)
+    made.told_names = names
+    made.made = columns
+    made.width = len(columns)
+    made.rows = rows
+    return made
+
+
+cdef Table lazy_table(object capsule, SchemaOwner types):
+    """A Table of which the types alone are known: its rows are still in the stream."""
+    cdef Table made = Table.__new__(Table)
+    made.types = types
+    made.arrays = ()
+    made.width = types.schema.n_children
+    made.made = [None] * made.width
+    made.rows = UNKNOWN_ROWS
+    made.pending = capsule
+    return made
+
+
+cdef int64_t nulls_among(const ArrowArray* array, int64_t first, int64_t count) noexcept:
+    """Nulls by the validity of an array that may have one, among some of its rows; counted where that is not known."""
+    cdef const uint8_t* bits = <const uint8_t*> array.buffers[0]
+    cdef int64_t i
+    cdef int64_t total = 0
+    if bits is NULL or array.null_count == 0:
+        return 0
+    if array.null_count > 0 and count == array.length:
+        return array.null_count
+    for i in range(array.offset + first, array.offset + first + count):
+        total += not (bits[i >> 3] >> (i & 7)) & 1
+    return total
+
+
+cdef int refuse_lazy(Table table) except -1:
+    """What needs rows is not had of a table whose rows are still in its stream."""
+    if table.rows == UNKNOWN_ROWS:
+        from lend.tables import refusals
+        raise refusals.lazy(table)
+    return 0
+
+
+cdef int check_nullable(Table table, Py_ssize_t place) except -1:
+    """A field that says of itself that nothing in it is null is believed only after a look."""
+    cdef ArrowSchema* kind = table.types.schema.children[place]
+    cdef ArrowOwner owner
+    cdef ArrowArray* array
+    cdef Layout layout
+    if kind.flags & ARROW_FLAG_NULLABLE:
+        return 0
+    read_layout(kind.format, &layout)
+    for owner in table.arrays:
+        array = owner.array.children[place]
+        count = owner.array.length if layout.kind == LAYOUT_NULL else 0
+        if has_validity(layout.kind):
+            count = nulls_among(array, owner.array.offset, owner.array.length)
+        if count:
+            from lend.tables import refusals
+            raise refusals.null_in_required(names_of(table)[place], place, owner, count)
+    return 0
+
+
+cdef int check_all(Table table) except -1:
+    """`check_nullable` of all columns: before they are handed on as they came."""
+    cdef Py_ssize_t i
+    for i in range(table.width):
+        check_nullable(table, i)
+    return 0
+
+
+cdef Column column_at(Table table, Py_ssize_t place):
+    """The column at a place, made when it is first asked for; it stays in the Table."""
+    cdef ArrowOwner owner
+    cdef ColumnRecord record
+    cdef Column part
+    cdef tuple parts
+    cdef ArrowSchema* kind
+    cdef list chunks
+    cdef object known
+    with cython.critical_section(table):
+        known = table.made[place]
+    if known is not None:
+        return <Column> known
+    refuse_lazy(table)
+    check_nullable(table, place)
+    kind = table.types.schema.children[place]
+    chunks = []
+    for owner in table.arrays:
+        parts = arrow.split(owner, &table.types.schema)
+        arrow.record_of(&(<ArrowOwner> parts[place]).array, kind, &record)
+        if owner.array.offset or record.length != owner.array.length:
+            record.offset += owner.array.offset
+            record.length = owner.array.length
+            if record.layout == LAYOUT_NULL:
+                record.null_count = record.length
+            elif record.null_count > 0:
+                record.null_count = -1
+        chunks.append(column_of(parts[place], &record, table.types))
+    part = chunked(chunks, table.types)
+    if not chunks:
+        part.record.type = kind
+    with cython.critical_section(table):
+        if table.made[place] is None:
+            table.made[place] = part
+        known = table.made[place]
+    return <Column> known
+
+
+cdef Column twin(Column column, object name):
+    """The same column in an object of its own, under a name unless that is None."""
+    cdef Column made = column_of(held(column), &column.record, column.types)
+    made.kind = column.kind
+    made.told_name = column.told_name if name is None else name
+    made.told_metadata = column.told_metadata
+    made.parts = column.parts
+    made.words = column.words
+    made.sentinel = column.sentinel
+    made.counted = column.counted
+    made.views = column.views
+    return made
+
+
+cdef Column hand_out(Table table, Py_ssize_t place):
+    """The column at a place for somebody else, who may release it: the Table keeps its own."""
+    cdef Column inner = column_at(table, place)
+    cdef Column given
+    with cython.critical_section(table):
+        if table.handed is None:
+            table.handed = [None] * table.width
+        known = table.handed[place]
+        if known is None or (<Column> known).record.flags & COLUMN_RELEASED:
+            given = twin(inner, None)
+            table.handed[place] = given
+        else:
+            given = <Column> known
+    return given
+
+
+cdef tuple names_of(Table table):
+    cdef Py_ssize_t i
+    if table.told_names is None:
+        table.told_names = tuple([arrow.name_of_schema(table.types.schema.children[i]) for i in range(table.width)])
+    return table.told_names
+
+
+cdef Py_ssize_t place_of(tuple names, object key) except -1:
+    """The place of a column by its number or its name."""
+    cdef Py_ssize_t place
+    cdef Py_ssize_t width = len(names)
+    if isinstance(key, str):
+        found = [i for i, name in enumerate(names) if name == key]
+        if len(found) != 1:
+            from lend.tables import refusals
+            raise refusals.no_such_name(names, key, found)
+        return found[0]
+    if isinstance(key, bool) or not hasattr(key, "__index__"):
+        from lend.tables import refusals
+        raise refusals.no_key(key)
+    position = key.__index__()
+    if not -width <= position < width:
+        raise IndexError(f"column {position} of a table that has {width}")
+    place = position
+    return place + width if place < 0 else place
+
+
+def places(tuple names not None, keys):
+    """The places of the columns that are wanted, by names or numbers."""
+    if isinstance(keys, (str, bytes)):
+        from lend.tables import refusals
+        raise refusals.one_name(keys)
+    return [place_of(names, key) for key in keys]
+
+
+def of_columns(tuple names not None, list columns not None, Py_ssize_t rows):
+    """A Table of Columns of one length, for the adapters: each in an object of its own, under its name."""
+    return table_of_columns(names, [twin(<Column?> column, name) for name, column in zip(names, columns)], rows)
+
+
+def of_structs(Column column not None):
+    """A Table of the fields of a column of structs, of which none is null."""
+    cdef Column part, child, made
+    cdef list columns = []
+    cdef Py_ssize_t i
+    held(column)
+    if column.null_count:
+        from lend.tables import refusals
+        raise refusals.null_structs(column)
+    fields = column.dtype.children
+    for i in range(len(fields)):
+        chunks = []
+        for part in column.chunks:
+            child = <Column> part.children[i]
+            chunks.append(child[part.record.offset:part.record.offset + part.record.length])
+        made = chunked(chunks, column.types)
+        if not chunks:
+            made.record.type = column.record.type.children[i]
+        columns.append(twin(made, None))
+    return table_of_columns(tuple([name for name, _ in fields]), columns, column.record.length)
+
+
+@cython.final
+cdef class Table:
+    """Named columns of one length, each with chunks and owners of its own; made by `lend.table`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        As they came: two may be alike.
+    dtypes : tuple of DType
+        What the elements of each column are; no column is made for it.
+    columns : tuple of Column
+    num_rows, num_columns : int
+        Of a table made with ``lazy=True`` the rows are None: nobody knows before they came.
+    shape : (int, int)
+    metadata : dict of bytes to bytes
+        What the producer told of the whole table.
+    chunks : tuple of Table
+        Cut wherever a column is: no row of any of them is copied.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, lend
+    >>> t = lend.table(pa.table({"n": [1, None], "s": ["a", "b"]}))
+    >>> t
+    <Table 2 rows: n int64, s utf8>
+    >>> t["n"].tolist()
+    [1, None]
+    """
+
+    def __cinit__(self):
+        self.told_metadata = None
+        self.made = []
+
+    def __init__(self, *args, **options):
+        raise TypeError("a Table is made by lend.table(x)")
+
+    @property
+    def names(self):
+        """The names, as they came."""
+        return names_of(self) if self.types is not None or self.told_names is not None else ()
+
+    @property
+    def dtypes(self):
+        """What the elements of each column are."""
+        cdef Py_ssize_t i
+        if self.arrays is None:
+            return tuple([column.dtype for column in self.made])
+        return tuple([arrow.dtype_of_schema(self.types.schema.children[i]) for i in range(self.width)])
+
+    @property
+    def columns(self):
+        """All columns."""
+        cdef Py_ssize_t i
+        refuse_lazy(self)
+        return tuple([hand_out(self, i) for i in range(self.width)])
+
+    @property
+    def num_rows(self):
+        """Rows; a table without columns has them, too. None of a lazy one."""
+        return None if self.rows == UNKNOWN_ROWS else self.rows
+
+    @property
+    def num_columns(self):
+        """Columns."""
+        return self.width
+
+    @property
+    def shape(self):
+        """Rows and columns."""
+        return (self.num_rows, self.width)
+
+    @property
+    def metadata(self):
+        """What the producer told of the whole table, as a new dict of bytes."""
+        return {} if self.types is None else arrow.metadata_of_schema(&self.types.schema)
+
+    @property
+    def is_lazy(self):
+        """True when the rows are still in the stream that the table was made of."""
+        return self.rows == UNKNOWN_ROWS
+
+    @property
+    def native_object(self):
+        """What it was taken from, while nothing was changed; else None."""
+        return self.origin
+
+    def __len__(self):
+        refuse_lazy(self)
+        return self.rows
+
+    def __bool__(self):
+        # as of any object: what has no rows, or none that are known, is still a table
+        return True
+
+    def __getitem__(self, key):
+        """A column by its name or number; rows by a slice."""
+        if isinstance(key, slice):
+            refuse_lazy(self)
+            first, last, step = key.indices(self.rows)
+            if step != 1:
+                from lend.tables import refusals
+                raise refusals.step(self, step)
+            return rows_of(self, first, max(first, last))
+        return hand_out(self, place_of(self.names, key))
+
+    def __iter__(self):
+        """The columns."""
+        return iter(self.columns)
+
+    def __contains__(self, name):
+        return name in self.names
+
+    def select(self, keys):
+        """Some of the columns, by names or numbers, in the order given; the others are not even looked at."""
+        cdef list wanted = places(self.names, keys)
+        cdef Table made
+        refuse_lazy(self)
+        names = self.names
+        made = table_of_columns(tuple([names[place] for place in wanted]),
+                                [twin(column_at(self, place), None) for place in wanted], self.rows)
+        made.types = self.types
+        return made
+
+    @property
+    def chunks(self):
+        """Tables of one chunk each, cut wherever a column is."""
+        return tuple(pieces(self))
+
+    def batches(self):
+        """The rows, a Table of one chunk at a time: of a lazy table they are pulled one by one, once."""
+        from lend.tables import batches
+        return batches.each(self)
+
+    def to(self, target=None, **options):
+        """Hand the table to a library, class or callable: `lend.to(self, target, ...)`."""
+        return call_hook("to")(self, target, **options)
+
+    def verify(self, bint full=False):
+        """Check the columns: `Column.verify`."""
+        for column in self.columns:
+            column.verify(full)
+
+    def take_pending(self):
+        """For the module beside: the stream of a lazy table, which is handed on once."""
+        with cython.critical_section(self):
+            capsule = self.pending
+            self.pending = None
+        if capsule is None:
+            from lend.tables import refusals
+            raise refusals.handed_on(self)
+        return capsule
+
+    def __arrow_c_schema__(self):
+        """Names and types as an Arrow capsule: no column is looked at."""
+        from lend.tables import batches
+        return batches.schema(self)
+
+    @property
+    def __arrow_c_array__(self):
+        """The table as one array of structs, if it is of one chunk: else it has no such method, and is a stream."""
+        from lend.tables import batches
+        return batches.array_method(self)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """The table as an Arrow stream of arrays of structs; each call makes a fresh one, but of a lazy table."""
+        from lend.tables import batches
+        return batches.stream(self, requested_schema)
+
+    def __repr__(self):
+        from lend.tables import refusals
+        return refusals.shown(self)
+
+
+cdef Table rows_of(Table table, Py_ssize_t start, Py_ssize_t stop):
+    """The rows from start to stop."""
+    cdef Py_ssize_t i
+    cdef Table made = table_of_columns(
+        table.names, [column_at(table, i)[start:stop] for i in range(table.width)], stop - start)
+    for i in range(table.width):
+        if made.made[i] is table.made[i]:
+            made.made[i] = twin(<Column> table.made[i], None)
+    made.types = table.types
+    return made
+
+
+cdef list pieces(Table table):
+    """The table cut wherever a column is, each piece of one chunk with rows in it; in one walk along all columns."""
+    cdef Py_ssize_t i, at, step, left
+    cdef list found = []
+    cdef list queues, columns
+    cdef Column chunk
+    cdef list used = [0] * table.width
+    cdef list numbers = [0] * table.width
+    cdef Table made
+    refuse_lazy(table)
+    names = table.names
+    queues = [[part for part in column_at(table, i).chunks if (<Column> part).record.length]
+              for i in range(table.width)]
+    at = 0
+    while at < table.rows:
+        step = table.rows - at
+        for i in range(table.width):
+            chunk = <Column> (<list> queues[i])[<Py_ssize_t> numbers[i]]
+            step = min(step, chunk.record.length - <Py_ssize_t> used[i])
+        columns = []
+        for i in range(table.width):
+            chunk = <Column> (<list> queues[i])[<Py_ssize_t> numbers[i]]
+            left = used[i]
+            columns.append(chunk[left:left + step])
+            if left + step == chunk.record.length:
+                numbers[i] += 1
+                used[i] = 0
+            else:
+                used[i] = left + step
+        made = table_of_columns(names, columns, step)
+        made.types = table.types
+        found.append(made)
+        at += step
+    return found
