@@ -118,7 +118,7 @@ def test_a_table_is_refused_as_one_with_what_lends_a_column():
         lend.view(Frame())
     assert refused.value.fact.endswith("Frame as one view: it is a table, whose columns lie apart")
     assert refused.value.remedy == (
-        'columns and tables are not built yet; one column of numbers as an array: lend.view(x["name"].to_numpy())'
+        'lend.table(x), which has its columns; one column of numbers as an array: lend.view(x["name"].to_numpy())'
     )
 
 

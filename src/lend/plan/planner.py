@@ -16,6 +16,7 @@ from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
+from lend.protocols.classes import module_of, shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import values
 from lend.views.buffers import Buffer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
+    from lend.plan.frames import FrameDraft
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
@@ -347,6 +349,24 @@ def _check_copy(copy: "Any") -> None:
         raise refusals.no_choice("copy", copy)
 
 
+_OURS = ("lend.columns.column", "lend.tables.table")
+
+
+def _goes_as_a_frame(obj: "Any", target: "Any") -> bool:
+    """Whether plan/frames.py has the way: of columns and tables, and to libraries that take nothing else."""
+    cls = type(obj)
+    if module_of(cls) in _OURS:
+        return True
+    # an image of Pillow's is an array, whatever else it offers
+    arrow = shows(cls, "__arrow_c_stream__") or (
+        shows(cls, "__arrow_c_array__") and not shows(cls, "__array_interface__")
+    )
+    from lend.plan import frames
+
+    found = frames.taker_of(target)
+    return found is not None and (arrow or isinstance(obj, dict) or found[0].name not in targets.ADAPTERS)
+
+
 @lets_go
 def draw(
     obj: "Any",
@@ -358,11 +378,15 @@ def draw(
     options: "dict[str, Any]",
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
-) -> Draft:
+) -> "Draft | FrameDraft":
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
+    if _goes_as_a_frame(obj, target):
+        from lend.plan import frames
+
+        return frames.draw(obj, target, copy, device, nulls, options)
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:
@@ -371,7 +395,7 @@ def draw(
     if nulls is not None:
         raise UnsupportedType.build(
             f"nulls={nulls!r:.60} says what becomes of the nulls of a column, and {refusals.name(obj)} is handed on as "
-            "an array: columns are not built yet",
+            "an array",
             remedy="fill the nulls with the library that made it, and leave nulls= out",
         )
     draft = Draft(obj, type(obj) is Buffer)
@@ -388,6 +412,10 @@ def draw(
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)
+    if module_of(type(obj)) in _OURS or shows(type(obj), "__arrow_c_stream__"):
+        from lend.plan import frames
+
+        return frames.survey(obj, copy)
     draft = Draft(obj, type(obj) is Buffer)
     draft.look()
     verdicts = {}

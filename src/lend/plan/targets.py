@@ -24,7 +24,7 @@ _MEANT = {
     "tvm-ffi": "tvm_ffi", "apache-tvm-ffi": "tvm_ffi",
 }  # fmt: skip
 # libraries that are targets one day
-_TO_COME = ("pandas", "polars", "duckdb", "arro3", "cupy", "cudf")
+_TO_COME = ("cupy", "cudf")
 # top module of a class that may name a target -> target
 _TOPS = {**{name: name for name in ADAPTERS}, "jaxlib": "jax", "builtins": "memoryview"}
 
@@ -246,7 +246,7 @@ def _unknown(name: str) -> ValueError:
     if near:
         return ValueError(f"{shown} names no target; near: {near}; {there}")
     if name.partition(".")[0] in _TO_COME:
-        return ValueError(f"{shown} is no target yet: columns, tables and devices are not built; {there}")
+        return ValueError(f"{shown} is no target yet: devices are not built; {there}")
     if looks_like_path(name):
         return ValueError(
             f'{shown} names no target, and lend writes no files: numpy.save(path, lend.to(x, "numpy")); {there}'

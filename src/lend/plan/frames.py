@@ -1,0 +1,338 @@
+"""The planner of columns and tables: what `lend.explain` tells of them and `lend.to` does is one draft, as for arrays.
+
+A draft has the Column or Table that was taken, and a verdict of the target on each column.
+Arrays of one column (numpy, torch and so on) are made by the planner of arrays, of the View that a column is.
+"""
+
+import sys
+
+from lend import front_columns
+from lend._core.letting_go import lets_go
+from lend._core.owners import type_name_of
+from lend.adapters.asking import guarded
+from lend.adapters.frame_takers import TAKERS, Taker, Verdict, unique
+from lend.adapters.rules import is_installed
+from lend.columns import forms, refusals
+from lend.columns.column import Column
+from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from lend.plan.steps import Plan, Step, amount
+from lend.protocols.classes import full_name, module_of, shows
+from lend.tables.table import Table, of_columns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.plan.planner import Draft
+
+# what people write for a target
+_MEANT = {"pa": "pyarrow", "pl": "polars"}
+_SHOWN = 20  # columns of a plan that are listed one by one
+_NULLS = ("mask", "nan", "object", "forbid", "struct")
+
+
+def is_frame(obj: "Any") -> bool:
+    """True for what is a column or a table and no array: lend's own, and whatever offers a stream of Arrow."""
+    return type(obj) is Column or type(obj) is Table or shows(type(obj), "__arrow_c_stream__")
+
+
+def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
+    """The library of a target that takes columns and tables, and the class that was named; None for all others."""
+    if isinstance(target, str):
+        name = _MEANT.get(target, target)
+        if name in TAKERS:
+            return TAKERS[name], None
+        return next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
+    if type(target) is type(sys):
+        name = target.__name__.partition(".")[0]
+        return (TAKERS[name], None) if name in TAKERS else None
+    return _taker_of_class(target) if isinstance(target, type) else None
+
+
+def _named(name: str, full: str) -> bool:
+    """Whether a dotted name is that of a class, as it is called or as it is defined."""
+    top, _, last = name.rpartition(".")
+    return name == full or (top == full.partition(".")[0] and last == full.rpartition(".")[2])
+
+
+@guarded
+def _taker_of_class(target: "Any") -> "tuple[Taker, str | None] | None":
+    full = f"{module_of(target)}.{full_name(target).rpartition('.')[2]}"
+    return next(((taker, full) for taker in TAKERS.values() if full in taker.classes), None)
+
+
+class FrameDraft:
+    """A way of a column or table to a target that was found, not yet gone."""
+
+    __slots__ = ("call", "copy", "form", "forms", "obj", "options", "taken_by", "taker", "thing", "verdicts")
+
+    def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str) -> None:
+        self.obj = obj
+        self.thing = thing
+        self.taken_by = taken_by
+        self.taker: Taker | None = None
+        self.form: str | None = None
+        self.call: Any = None
+        self.copy: bool | None = None
+        self.options: dict[str, Any] = {}
+        self.verdicts: list[tuple[Column, Verdict]] = []
+        self.forms: list[Any] = []  # what lend makes of each column first, as drafts
+
+    # -- drawing --
+
+    def judge(self, taker: Taker, form: "str | None", copy: "bool | None", options: "dict[str, Any]") -> None:
+        """Ask what the library does with every column; raise what it, or lend, refuses."""
+        self.taker, self.form, self.copy, self.options = taker, form, copy, options
+        self._check_options(taker, options)
+        made_of = "table" if type(self.thing) is Table else "column"
+        if (form is not None and taker.classes[form] != made_of) or getattr(taker, made_of) is None:
+            raise UnsupportedLayout.build(
+                f"a {made_of} is not handed on as {form or taker.name}",
+                wanted=form or taker.name,
+                came=self.came,
+                remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+            )
+        if type(self.thing) is Table and taker.unique:
+            self._check_names(self.thing, options)
+        self.forms = [forms.arrow_form(column) for column in self._columns()] if taker.arrow else []
+        asked = {name: value for name, value in options.items() if name in taker.judged}
+        self.verdicts = [(column, taker.judge(column, **asked)) for column in self._columns()]
+        copied = [(form.source, Verdict(form.nbytes, "; ".join(form.reasons))) for form in self.forms if not form.same]
+        copied += [(column, verdict) for column, verdict in self.verdicts if verdict.nbytes != 0]
+        if copy is False and copied:
+            column, verdict = copied[0]
+            raise CopyRequired.build(
+                f"{refusals.named(column)}: {verdict.why}",
+                wanted=f"{self._made()} without a copy (copy=False)",
+                came=self.came,
+                tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
+                remedy="copy=None",
+            )
+        if copy is True:
+            raise UnsupportedLayout.build(
+                f"copy=True of a {made_of} is not built yet",
+                came=self.came,
+                remedy="copy=None, and a copy by the target",
+            )
+
+    def _check_options(self, taker: Taker, options: "dict[str, Any]") -> None:
+        unknown = sorted(set(options) - set(taker.options))
+        if unknown:
+            word = "an option" if len(unknown) == 1 else "options"
+            raise TypeError(
+                f"{', '.join(unknown)}: not {word} of {taker.name}; its options: {', '.join(taker.options) or 'none'}"
+            )
+
+    def _check_names(self, table: Table, options: "dict[str, Any]") -> None:
+        """Names that the target would refuse, or make one of two of."""
+        names = unique(table, options.get("names"))
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            assert self.taker is not None
+            places = ", ".join(str(place) for place, name in enumerate(names) if name == double)
+            raise UnsupportedLayout.build(
+                f"{self.taker.name} takes no two columns of one name, and {double!r} is the name of columns {places}",
+                came=self.came,
+                remedy='names="unique", which numbers them; or table.select([...])',
+            )
+
+    def _columns(self) -> "tuple[Column, ...]":
+        return self.thing.columns if type(self.thing) is Table else (self.thing,)
+
+    @property
+    def came(self) -> str:
+        if type(self.thing) is Column:
+            return self.thing._describe()
+        return repr(self.thing)[1:-1]
+
+    # -- carrying out --
+
+    @lets_go
+    def carry_out(self) -> "Any":
+        """Do what the draft says."""
+        if self.taker is None:
+            return self.call(self.thing)
+        thing = self.thing
+        if any(not form.same for form in self.forms):
+            made = [form.make() for form in self.forms]
+            thing = of_columns(thing.names, made, len(thing)) if type(thing) is Table else made[0]
+        give = self.taker.give_table if type(thing) is Table else self.taker.give_column
+        return give(thing, form=self.form, **self.options)
+
+    # -- writing down --
+
+    def _made(self) -> str:
+        if self.taker is None:
+            return _name_of(self.call)
+        return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+
+    def written_down(self) -> Plan:
+        """The draft as a Plan, which holds no lease."""
+        steps = [Step("take", self.taken_by)]
+        notes = []
+        if self.taker is None:
+            own = "what it does with the memory is its own affair"
+            steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
+        else:
+            for form in self.forms:
+                if not form.same:
+                    why = "; ".join(form.reasons)
+                    steps.append(
+                        Step("work", f"{_column_named(form.source)} as Arrow has it", form.nbytes, "lend", why)
+                    )
+            shared = [column for column, verdict in self.verdicts if verdict.nbytes == 0]
+            for column, verdict in self.verdicts:
+                if verdict.nbytes != 0:
+                    kind = "work" if verdict.who == "lend" else "give"
+                    steps.append(Step(kind, _column_named(column), verdict.nbytes, verdict.who, verdict.why))
+                if verdict.becomes is not None:
+                    notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
+            if shared or not self.verdicts:
+                way = "Arrow, " if self.taker.arrow else ""
+                steps.append(Step("give", f"{way}{_listed(shared, len(self.verdicts))}, as {self._made()}"))
+        return Plan(
+            source=self.came,
+            source_type=f"lend.{type(self.thing).__name__}" if self.obj is self.thing else type_name_of(self.obj),
+            target=self._made(),
+            protocol=self.taken_by,
+            steps=steps,
+            notes=notes,
+        )
+
+
+def _column_named(column: Column) -> str:
+    return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
+
+
+def _listed(columns: "list[Column]", total: int) -> str:
+    if len(columns) == total:
+        return "all columns" if total != 1 else "the column"
+    names = ", ".join(repr(column.name) for column in columns[:_SHOWN])
+    return names if len(columns) <= _SHOWN else f"{names} and {len(columns) - _SHOWN} more"
+
+
+@guarded
+def _name_of(call: "Any") -> str:
+    name = full_name(call) if isinstance(call, type) else getattr(call, "__qualname__", None)
+    return name if isinstance(name, str) else full_name(type(call))
+
+
+@lets_go
+def take(obj: "Any") -> FrameDraft:
+    """Take an object as the column or the table that it is."""
+    if type(obj) is Column or type(obj) is Table:
+        return FrameDraft(obj, obj, "lend itself")
+    stream = shows(type(obj), "__arrow_c_stream__")
+    if isinstance(obj, dict) or (stream and not _is_column(obj)):
+        return FrameDraft(obj, front_columns.table(obj), _way(obj, "Arrow stream"))
+    made = front_columns.column(obj)
+    array = shows(type(obj), "__arrow_c_array__")
+    return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
+
+
+def _way(obj: "Any", protocol: str) -> str:
+    """How it was taken: by a protocol, or, of pandas, by what its frames are made of."""
+    if isinstance(obj, dict):
+        return "dict of columns"
+    return "pandas, as it lies" if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
+
+
+def _is_column(obj: "Any") -> bool:
+    """Whether what offers a stream is one column: its type says that it has no columns of its own."""
+    return not any(shows(type(obj), name) for name in ("columns", "column_names", "schema", "num_columns", "names"))
+
+
+@lets_go
+def draw(
+    obj: "Any",
+    target: "Any",
+    copy: "bool | None",
+    device: "Any",
+    nulls: "Any",
+    options: "dict[str, Any]",
+) -> "FrameDraft | Draft":
+    """Find the way of a column or table to target, or refuse with what stands in it."""
+    if device is not None:
+        raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
+    found = taker_of(target)
+    draft = take(obj)
+    if found is not None:
+        taker, form = found
+        if nulls is not None:
+            raise UnsupportedType.build(
+                f"{taker.name} keeps nulls as they are, and nulls={nulls!r:.40} asks for another form",
+                came=draft.came,
+                remedy="nulls=None",
+            )
+        if not is_installed(taker.name.partition(".")[0]):
+            raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
+        draft.judge(taker, form, copy, options)
+        return draft
+    if target is not None and callable(target) and not _is_array_library(target):
+        if options:
+            raise TypeError(f"{', '.join(options)}: no options of this target")
+        draft.call, draft.copy = target, copy
+        return draft
+    return _as_array(draft, target, copy, nulls, options)
+
+
+def _is_array_library(target: "Any") -> bool:
+    from lend.plan import targets
+
+    return targets.resolve(target).library is not None
+
+
+def _as_array(
+    draft: FrameDraft, target: "Any", copy: "bool | None", nulls: "Any", options: "dict[str, Any]"
+) -> "Draft":
+    """A column as an array: by the planner of arrays, of the View that it is."""
+    from lend.plan import planner
+
+    if type(draft.thing) is Table:
+        raise UnsupportedLayout.build(
+            "a table is no array: its columns lie apart",
+            wanted=str(target),
+            came=draft.came,
+            remedy=f"each column by itself: lend.to(table[name], {target!r:.40})",
+        )
+    if nulls is not None and nulls != "forbid":
+        raise UnsupportedType.build(
+            f"nulls={nulls!r:.40} is not built yet for arrays",
+            came=draft.came,
+            remedy="lend.to(x, 'pyarrow'), and there",
+        )
+    assert type(draft.thing) is Column
+    drawn = planner.draw(draft.thing.view(), target, copy, None, None, False, options)
+    assert isinstance(drawn, planner.Draft)
+    return drawn
+
+
+def survey(obj: "Any", copy: "bool | None") -> Plan:
+    """What came, and to which installed libraries it can go."""
+    draft = take(obj)
+    verdicts = {}
+    for name, taker in TAKERS.items():
+        if not is_installed(name):
+            continue
+        try:
+            draft.judge(taker, None, copy, {})
+        except LendError as refusal:
+            verdicts[name] = f"refused: {refusal.fact}"
+            continue
+        copied = [verdict for _, verdict in draft.verdicts if verdict.nbytes != 0]
+        known = sum(verdict.nbytes or 0 for verdict in copied)
+        why = "; ".join(dict.fromkeys(verdict.why for verdict in copied))
+        if not copied:
+            verdicts[name] = "shared"
+        elif any(verdict.nbytes is None for verdict in copied):
+            verdicts[name] = f"{len(copied)} of {len(draft.verdicts)} columns may be copied: {why}"
+        else:
+            verdicts[name] = f"{amount(known)} copied: {why}"
+    return Plan(
+        source=draft.came,
+        source_type=f"lend.{type(obj).__name__}" if obj is draft.thing else type_name_of(obj),
+        target=None,
+        protocol=draft.taken_by,
+        steps=[Step("take", draft.taken_by)],
+        targets=verdicts,
+    )

@@ -1,0 +1,214 @@
+"""Columns and tables handed on: what arrives is right, what explain said is what happened."""
+
+import array
+import sys
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
+
+pa = pytest.importorskip("pyarrow")
+
+ROWS = {
+    "n": [1, None, 3],
+    "s": ["a", None, "ünï"],
+    "f": [1.5, None, 2.5],
+    "l": [[1, 2], None, []],
+    "k": ["x", "y", "x"],
+}
+
+
+def source():
+    made = pa.table({name: values for name, values in ROWS.items() if name != "k"})
+    return made.append_column("k", pa.array(ROWS["k"]).dictionary_encode())
+
+
+def table():
+    return lend.table(source())
+
+
+TARGETS = ["pyarrow", "polars", "arro3", "duckdb"]
+
+
+def rows_in(made, target):
+    """The columns of what a target made, as lists."""
+    if target == "arro3":
+        made = pa.table(made)
+    if target == "duckdb":
+        made = made.to_arrow_table() if hasattr(made, "to_arrow_table") else made.arrow()
+        made = pa.table(made)
+    if target == "polars":
+        return {name: made[name].to_list() for name in made.columns}
+    return {name: made[name].to_pylist() for name in made.column_names}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_table_arrives_with_its_values_in(target):
+    pytest.importorskip(target)
+    assert rows_in(lend.to(table(), target), target) == ROWS
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_frame_of_another_library_arrives_in(target):
+    pytest.importorskip(target)
+    assert rows_in(lend.to(source(), target), target) == ROWS
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3"])
+def test_a_column_arrives_with_its_nulls_in(target):
+    pytest.importorskip(target)
+    made = lend.to(table()["s"], target)
+    assert pa.array(made).to_pylist() == ROWS["s"] if target == "arro3" else list(made) is not None
+    assert lend.column(made).tolist() == ROWS["s"]
+
+
+def test_pyarrow_shares_every_buffer():
+    taken = source()
+    made = lend.to(lend.table(taken), "pyarrow")
+    for name in taken.column_names:
+        theirs = [None if part is None else part.address for part in taken[name].chunk(0).buffers()]
+        ours = [None if part is None else part.address for part in made[name].chunk(0).buffers()]
+        assert ours == theirs, name
+
+
+def test_explain_of_pyarrow_says_that_nothing_is_copied():
+    plan = lend.explain(table(), "pyarrow")
+    assert (plan.bytes_copied, plan.copies) == (0, ())
+    assert "all columns, as pyarrow.Table" in str(plan)
+
+
+def test_explain_names_the_columns_that_polars_copies():
+    pytest.importorskip("polars")
+    plan = lend.explain(table(), "polars")
+    assert [step.what for step in plan.copies] == ["column 's'", "column 'l'", "column 'k'"]
+    assert plan.bytes_copied is None
+    assert "polars keeps text and bytes in views" in str(plan)
+
+
+def test_what_polars_makes_of_a_type_is_told():
+    pytest.importorskip("polars")
+    seconds = pa.table({"t": pa.array([1, None], pa.timestamp("s"))})
+    assert "column 't', datetime64[s], becomes Datetime(ms)" in lend.explain(seconds, "polars").notes
+
+
+def test_without_a_copy_the_first_column_that_would_be_copied_is_named():
+    pytest.importorskip("polars")
+    with pytest.raises(CopyRequired, match="column 's': polars keeps text and bytes in views") as caught:
+        lend.to(table(), "polars", copy=False)
+    assert caught.value.remedy == "copy=None"
+
+
+def test_without_a_copy_what_is_shared_goes():
+    polars = pytest.importorskip("polars")
+    made = lend.to(table().select(["n", "f"]), "polars", copy=False)
+    assert isinstance(made, polars.DataFrame)
+
+
+REFUSED = {
+    "a decimal by polars": ("polars", pa.array([1], pa.decimal256(40, 2)), "polars has no decimal of 256 bits"),
+    "an interval by polars": ("polars", pa.array([None], pa.month_day_nano_interval()), "polars has no interval of mo"),
+    "a half by duckdb": ("duckdb", pa.array([1.5], pa.float16()), "duckdb has no float of 16 bits"),
+    "a zone that polars does not know": (
+        "polars", pa.array([1], pa.timestamp("us", "-05:30")), "polars has no time zone '-05:30'",
+    ),
+    "one within a list": (
+        "polars", pa.array([[1]], pa.list_(pa.decimal256(40, 2))), "polars has no decimal of 256 bits",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_library_breaks_on_is_refused_before_it_is_called(name):
+    target, column, text = REFUSED[name]
+    pytest.importorskip(target)
+    with pytest.raises(UnsupportedType, match=text) as caught:
+        lend.to({"odd": column}, target)
+    assert "odd" in str(caught.value)
+    with pytest.raises(UnsupportedType, match=text):
+        lend.explain({"odd": column}, target)
+
+
+def test_two_columns_of_one_name_are_refused_where_the_target_has_one():
+    pytest.importorskip("polars")
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["x", "x"])
+    with pytest.raises(UnsupportedLayout, match="'x' is the name of columns 0, 1"):
+        lend.to(twice, "polars")
+    assert lend.to(twice, "polars", names="unique").columns == ["x", "x_1"]
+    assert lend.to(twice, "pyarrow").column_names == ["x", "x"]
+
+
+def test_numbering_names_steps_over_those_that_are_there():
+    pytest.importorskip("polars")
+    names = ["x", "x", "x_1"]
+    twice = pa.Table.from_arrays([pa.array([i]) for i in range(3)], names)
+    made = lend.to(twice, "polars", names="unique")
+    assert made.columns == ["x", "x_2", "x_1"]
+    assert made.row(0) == (0, 1, 2)
+
+
+def test_a_dict_of_anything_goes_as_a_table():
+    polars = pytest.importorskip("polars")
+    made = lend.to({"a": array.array("i", [1, 2]), "b": pa.array(["p", None])}, "polars")
+    assert made.equals(polars.DataFrame({"a": [1, 2], "b": ["p", None]}, schema_overrides={"a": polars.Int32}))
+
+
+def test_an_array_goes_to_a_library_of_columns():
+    polars = pytest.importorskip("polars")
+    assert lend.to(array.array("d", [1.5, 2.5]), "polars").to_list() == [1.5, 2.5]
+    assert isinstance(lend.to(array.array("d", [1.5]), polars.Series), polars.Series)
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "memoryview"])
+def test_a_column_without_nulls_is_an_array(target):
+    if target != "memoryview":
+        pytest.importorskip(target)
+    assert lend.to(lend.column(pa.array([1, 2, 3]))[1:], target, copy=None).tolist() == [2, 3]
+
+
+def test_a_column_with_nulls_is_no_array():
+    with pytest.raises(UnsupportedType, match="column 'n' has 1 null, and a View has no word for them"):
+        lend.to(table()["n"], "numpy")
+
+
+def test_a_table_is_no_array():
+    with pytest.raises(UnsupportedLayout, match="a table is no array: its columns lie apart"):
+        lend.to(table(), "numpy")
+
+
+def test_a_callable_gets_the_table():
+    assert lend.to(table(), lambda given: given.num_rows) == 3
+    assert lend.to(table()["n"], lambda given: given.null_count) == 1
+
+
+def test_a_table_is_not_made_where_a_column_was_named():
+    with pytest.raises(UnsupportedLayout, match="a table is not handed on as pyarrow.lib.Array"):
+        lend.to(table(), pa.Array)
+
+
+@pytest.mark.parametrize("target", ["pyarrow.Table", pa.Table, pa, "pa"])
+def test_a_target_is_named_in_several_ways(target):
+    assert isinstance(lend.to(table(), target), pa.Table)
+
+
+def test_an_option_that_the_target_does_not_know_is_refused():
+    with pytest.raises(TypeError, match="names: not an option of pyarrow; its options: none"):
+        lend.to(table(), "pyarrow", names="unique")
+
+
+def test_a_library_that_is_not_there_is_named_with_its_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "arro3", None)
+    with pytest.raises(ImportError, match="arro3 is not installed: python -m pip install arro3-core"):
+        lend.to(table(), "arro3")
+
+
+def test_explain_without_a_target_surveys_the_libraries_of_columns():
+    verdicts = lend.explain(table()).targets
+    assert verdicts["pyarrow"] == "shared"
+
+
+def test_a_plan_holds_no_lease():
+    before = len(lend.loans())
+    plan = lend.explain(source(), "pyarrow")
+    assert len(lend.loans()) == before
+    assert plan.source_type == "pyarrow.lib.Table"
