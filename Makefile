@@ -10,9 +10,9 @@ DEMO_VENV ?= .venv-demo
 
 # torch and jax are large; on interpreters other than 3.11 the suite runs without them.
 TEST_LIBS ?= pytest pytest-randomly pytest-timeout hypothesis cffi 'cython>=3.2.8' numpy ml_dtypes pillow pyarrow \
-	arro3-core pandas polars \
+	arro3-core pandas polars duckdb nanoarrow \
 	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
-DEMO_LIBS ?= numpy pillow pyarrow apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
+DEMO_LIBS ?= numpy pillow pyarrow pandas polars arro3-core duckdb apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
 # peers of the benchmarks beside those of the tests; all light, and none of them needs a GPU
@@ -48,6 +48,7 @@ demo: ## install lend from source into a fresh environment and run demo/demo.py 
 	@echo "== building and installing lend"
 	$(DEMO_VENV)/bin/python -m pip install -q --disable-pip-version-check .
 	$(DEMO_VENV)/bin/python demo/demo.py
+	$(DEMO_VENV)/bin/python demo/frames.py
 
 test: $(TEST_VENV)/lend.stamp ## install lend from source and run the tests (PYTEST_ARGS="-k name -x")
 	$(TEST_VENV)/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)

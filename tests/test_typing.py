@@ -8,6 +8,7 @@ import pytest
 import lend
 from lend import typing as types
 from support import children
+from support.arrow_structs import Made, Node, Streamed
 from support.counting import CountingDLPack
 from support.device_producers import CudaInterface, SyclInterface
 from support.producers import ArrayInterface, ArrayMethod, ArrayStruct, Span
@@ -20,6 +21,8 @@ MATCHES = {
     "SupportsArrayStruct": lambda: ArrayStruct(bytes(8), (8,)),
     "SupportsArray": lambda: ArrayMethod(array.array("d", [1.0])),
     "SupportsPointer": lambda: Span(bytes(8)),
+    "SupportsArrowArray": lambda: Made(Node("n", 1, 1)),
+    "SupportsArrowStream": lambda: Streamed(Node("n"), []),
 }
 
 
@@ -55,14 +58,21 @@ def test_view_matches_what_it_speaks(name):
     assert isinstance(lend.view(array.array("d", [1.0])), getattr(types, name))
 
 
-@pytest.mark.parametrize("name", sorted(set(types.__all__) - {"IntoView"}))
+@pytest.mark.parametrize("name", sorted(name for name in types.__all__ if name.startswith("Supports")))
 def test_protocol_names_who_implements_it(name):
     assert "Implemented by" in getattr(types, name).__doc__
 
 
-def test_every_way_in_is_part_of_into_view():
-    named = set(types.__all__) - {"IntoView"}
-    assert {part.__name__ for part in types.IntoView.__args__} == named
+def test_every_way_in_is_part_of_what_is_taken():
+    named = {name for name in types.__all__ if name.startswith("Supports")}
+    assert {part.__name__ for part in types.IntoColumn.__args__} == named
+
+
+@pytest.mark.parametrize("name", ["SupportsArrowArray", "SupportsArrowStream"])
+def test_column_and_table_match_what_they_speak(name):
+    column = lend.column(Made(Node("n", 1, 1)))
+    assert isinstance(column, getattr(types, name))
+    assert isinstance(lend.table({"a": column}), getattr(types, name))
 
 
 def test_import_of_lend_does_not_load_the_types():

@@ -38,15 +38,16 @@ def is_frame(obj: "Any") -> bool:
 
 def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
     """The library of a target that takes columns and tables, and the class that was named; None for all others."""
-    if isinstance(target, str):
+    cls = type(target)  # of an odd class not even its __class__ is asked
+    if issubclass(cls, str):
         name = _MEANT.get(target, target)
         if name in TAKERS:
             return TAKERS[name], None
         return next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
-    if type(target) is type(sys):
+    if cls is type(sys):
         name = target.__name__.partition(".")[0]
         return (TAKERS[name], None) if name in TAKERS else None
-    return _taker_of_class(target) if isinstance(target, type) else None
+    return _taker_of_class(target) if issubclass(cls, type) else None
 
 
 def _named(name: str, full: str) -> bool:
@@ -223,7 +224,7 @@ def take(obj: "Any") -> FrameDraft:
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
     stream = shows(type(obj), "__arrow_c_stream__")
-    if isinstance(obj, dict) or (stream and not _is_column(obj)):
+    if issubclass(type(obj), dict) or (stream and not _is_column(obj)):
         return FrameDraft(obj, front_columns.table(obj), _way(obj, "Arrow stream"))
     made = front_columns.column(obj)
     array = shows(type(obj), "__arrow_c_array__")
@@ -232,7 +233,7 @@ def take(obj: "Any") -> FrameDraft:
 
 def _way(obj: "Any", protocol: str) -> str:
     """How it was taken: by a protocol, or, of pandas, by what its frames are made of."""
-    if isinstance(obj, dict):
+    if issubclass(type(obj), dict):
         return "dict of columns"
     return "pandas, as it lies" if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
 

@@ -364,7 +364,7 @@ def _goes_as_a_frame(obj: "Any", target: "Any") -> bool:
     from lend.plan import frames
 
     found = frames.taker_of(target)
-    return found is not None and (arrow or isinstance(obj, dict) or found[0].name not in targets.ADAPTERS)
+    return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
 
 
 @lets_go
