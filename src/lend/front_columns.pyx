@@ -2,7 +2,7 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_IsValid
 
-from lend._core.arrow cimport ARROW_FLAG_NULLABLE, ArrowArrayStream
+from lend._core.arrow cimport ARROW_FLAG_NULLABLE, ArrowArrayStream, ArrowSchema
 from lend._core.arrow_layout cimport LAYOUT_FIXED
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.column cimport (
@@ -15,7 +15,10 @@ from lend.columns.column cimport Column, chunked, column_of, held, new_column
 from lend.dtypes.code cimport KIND_COMPLEX, KIND_DATETIME, KIND_TIMEDELTA, code_is_swapped
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport view_wanted
-from lend.protocols.arrow cimport ask, dtype_of_schema, record_of, refuse_consumed, struct_in, take_array, take_pair
+from lend.protocols.arrow cimport (
+    ask, copy_schema, dtype_of_schema, record_of, refuse_consumed, refuse_fault, struct_in, take_array, take_pair,
+)
+from lend.protocols.arrow_check cimport Fault, begin_check, check_schema
 from lend.protocols.arrow_stream cimport next_array, stream_schema, take_stream, take_stream_capsule
 from lend.tables.table cimport Table, lazy_table, table_of_batches
 from lend.views.view cimport View, owner_of
@@ -24,7 +27,10 @@ from lend.protocols.classes import shows
 
 cdef:
     const char* STREAM = "arrow_array_stream"
+    const char* SCHEMA = "arrow_schema"
+    const char* EMPTY = ""
     str STREAM_METHOD = "__arrow_c_stream__"
+    str SCHEMA_METHOD = "__arrow_c_schema__"
 
 # what is known of a type: which methods of Arrow's interface it shows, and whether an adapter takes its objects
 cdef dict ways = {}
@@ -53,7 +59,8 @@ def column(obj, *, copy=None, nulls=None, dtype=None, bint nested=False):
     dtype : DType or anything `DType` understands, optional
         Required dtype: another one is refused.
     nested : bool, optional
-        Whether Python objects may be read as nested data; what takes them says how.
+        Whether the Python objects of a pandas column (lists, dicts, Decimals) may be read as nested data, by pyarrow: a
+        counted copy. Without it such a column is refused.
 
     Returns
     -------
@@ -75,7 +82,12 @@ def column(obj, *, copy=None, nulls=None, dtype=None, bint nested=False):
     >>> lend.column(array.array("d", [1.0, -9.0]), nulls=-9.0).tolist()
     [1.0, None]
     """
-    made = column_taken(obj, checked(copy))
+    checked(copy)
+    if nested:
+        from lend.adapters import columns as special
+        made = special.nested(obj, take_column, copy)
+    else:
+        made = column_taken(obj, copy)
     if copy is not True and nulls is None and dtype is None:
         return made
     from lend.adapters import column_wishes
@@ -95,7 +107,8 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     nulls : str or a value, optional
         As for `lend.column`, of each column whose type has such values.
     index : str, optional
-        Of a DataFrame of pandas: "drop" leaves its index out.
+        Of a DataFrame of pandas. None: an index that says something becomes columns, and is noted in the metadata, so
+        that pandas gets it back. "column": columns alone. "drop": left out. "metadata": a RangeIndex, as numbers.
     columns : sequence of str or int, optional
         Those that are wanted, in this order; nothing of the others is looked at.
     lazy : bool, optional
@@ -120,16 +133,17 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     <Table 2 rows: a int32>
     """
     checked(copy)
-    if index is not None or lazy:
+    if lazy:
         from lend.adapters import columns as special
-        if index is not None:
-            obj = special.without_index(obj, index)
-        if lazy:
-            special.check_lazy(copy, nulls, columns)
-            made = lazily(obj)
-            if made is not None:
-                return made
-    made = table_taken(obj, columns, copy)
+        special.check_lazy(copy, nulls, columns)
+        made = None if index is not None else lazily(obj)
+        if made is not None:
+            return made
+    if index is not None:
+        from lend.adapters import columns as special
+        made = special.with_index(obj, index, columns, take_column, copy)
+    else:
+        made = table_taken(obj, columns, copy)
     if copy is not True and nulls is None:
         return made
     from lend.adapters import column_wishes
@@ -403,8 +417,6 @@ cdef Table from_structs(Column column, object obj):
 
 cdef Table lazily(object obj):
     """A Table over a stream whose rows stay in it; None where obj is nothing that has a stream."""
-    cdef ArrowArrayStream* told
-    cdef StreamOwner peek
     cdef SchemaOwner types
     cdef object capsule = obj
     cdef object lender = None
@@ -417,19 +429,68 @@ cdef Table lazily(object obj):
         lender = cls
     elif not (PyCapsule_CheckExact(obj) and PyCapsule_IsValid(obj, STREAM)):
         return None
-    told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
+    types = types_in(capsule, lender)
+    check_structs(types, obj)
+    return lazy_table(capsule, types)
+
+
+cdef SchemaOwner types_in(object capsule, object lender):
+    """The types that a stream tells, which is looked at where it lies: they may be asked of it again."""
+    cdef ArrowArrayStream* told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
+    cdef StreamOwner peek = StreamOwner.__new__(StreamOwner)
     if told.release is NULL:
         refuse_consumed(lender, STREAM)
-    # it is looked at where it lies: what it tells of its types may be asked of it again
-    peek = StreamOwner.__new__(StreamOwner)
     peek.stream = told[0]
     peek.lender = lender
     try:
-        types = stream_schema(peek)
+        return stream_schema(peek)
     finally:
         peek.stream.release = NULL
-    check_structs(types, obj)
-    return lazy_table(capsule, types)
+
+
+cdef SchemaOwner copied_schema(object capsule, object lender):
+    """A type like the one in a capsule, which stays where it is."""
+    cdef ArrowSchema* told = <ArrowSchema*> struct_in(capsule, SCHEMA, lender)
+    cdef SchemaOwner types = SchemaOwner.__new__(SchemaOwner)
+    cdef Fault fault
+    if told.release is NULL:
+        refuse_consumed(lender, SCHEMA)
+    begin_check(&fault)
+    if check_schema(told, &fault):
+        refuse_fault(lender, told, &fault)
+    copy_schema(told, &types.schema, told.name if told.name is not NULL else EMPTY)
+    return types
+
+
+def gives_once(obj):
+    """Whether what obj lends may be gone once it was taken: a bare capsule, a reader."""
+    if type(obj) is Table:
+        return (<Table> obj).is_lazy
+    if PyCapsule_CheckExact(obj):
+        return bool(PyCapsule_IsValid(obj, STREAM))
+    return is_pair(obj) or bool(way_of(type(obj)) & ONCE_WAY)
+
+
+def described(obj):
+    """For `lend.explain`: a Table or Column without rows, of the types of what gives once, which is left as it is.
+
+    None where it does not tell them before it is read.
+    """
+    cdef SchemaOwner types
+    if PyCapsule_CheckExact(obj):
+        types = types_in(obj, None)
+    elif is_pair(obj):
+        types = copied_schema((<tuple> obj)[0], None)
+    else:
+        for teller in (obj, getattr(obj, "schema", None)):
+            if shows(type(teller), SCHEMA_METHOD):
+                types = copied_schema(ask(teller, SCHEMA_METHOD), type(obj))
+                break
+        else:
+            return None
+    if types.schema.format[0] == c"+" and types.schema.format[1] == c"s":
+        return table_of_batches([], types)
+    return chunked([], types)
 
 
 shorten_call(column, column_plain)

@@ -212,3 +212,73 @@ def test_a_plan_holds_no_lease():
     plan = lend.explain(source(), "pyarrow")
     assert len(lend.loans()) == before
     assert plan.source_type == "pyarrow.lib.Table"
+
+
+# -- what gives its rows once ---------------------------------------------------------------------------------------
+
+
+def reader():
+    made = source()
+    return pa.RecordBatchReader.from_batches(made.schema, made.to_batches())
+
+
+def of_arro3():
+    return pytest.importorskip("arro3.core").RecordBatchReader.from_arrow(source())
+
+
+ONCE = {
+    "a reader of pyarrow": reader,
+    "a reader of arro3": of_arro3,
+    "a capsule of a stream": lambda: source().__arrow_c_stream__(),
+    "two capsules": lambda: source().to_batches()[0].__arrow_c_array__(),
+    "a lazy table": lambda: lend.table(reader(), lazy=True),
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_explain_leaves_what_gives_its_rows_once_as_it_is(name):
+    obj = ONCE[name]()
+    plan = lend.explain(obj, "pyarrow")
+    assert "Table whose rows did not come yet: n int64, s utf8" in plan.source
+    assert rows_in(lend.to(obj, "pyarrow"), "pyarrow") == ROWS
+
+
+def test_explain_of_rows_that_did_not_come_does_not_say_how_many_are_copied():
+    pytest.importorskip("pandas")
+    assert lend.explain(reader(), "pandas").bytes_copied is None
+    pytest.importorskip("polars")
+    assert "column 's'" in [step.what for step in lend.explain(reader(), "polars").copies]
+
+
+def test_a_survey_leaves_a_reader_as_it_is():
+    obj = reader()
+    assert lend.explain(obj).targets["pyarrow"] == "shared"
+    assert obj.read_all().num_rows == 3
+
+
+def test_explain_refuses_to_look_into_what_does_not_tell_its_types_before():
+    class Untold:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise AssertionError("asked for in vain")
+
+    with pytest.raises(lend.errors.NotLendable, match="gives its rows once, and does not tell their types before"):
+        lend.explain(Untold(), "pyarrow")
+
+
+def test_explain_leaves_a_capsule_of_a_tensor_as_it_is():
+    numpy = pytest.importorskip("numpy")
+    polars = pytest.importorskip("polars")
+    capsule = numpy.arange(3).__dlpack__(max_version=(1, 0))
+    assert lend.explain(capsule, "polars").protocol == "DLPack capsule"
+    assert lend.to(capsule, "polars").equals(polars.Series("", [0, 1, 2]))
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas", "arro3", "duckdb"])
+def test_a_table_without_chunks_arrives_typed_in(target):
+    pytest.importorskip(target)
+    schema = source().schema
+    empty = pa.RecordBatchReader.from_batches(schema, [])
+    made = lend.table(lend.to(empty, target))
+    assert (made.names, made.num_rows) == (tuple(schema.names), 0)
+    if target == "pandas":
+        assert made["k"].dtype.dictionary == "large_utf8"

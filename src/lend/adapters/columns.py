@@ -301,29 +301,31 @@ def no_table(obj: "Any") -> NotLendable:
     )
 
 
-def without_index(obj: "Any", index: "Any") -> "Any":
-    """A DataFrame without its index, which else goes along as its library says."""
+def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
+    """A column whose Python objects may be read as nested data, where its library has such."""
+    adapter = adapter_of(type(obj))
+    if adapter is None or not getattr(adapter, "NESTED", False):
+        return take(obj, copy)
+    made: Column = adapter.column(obj, take, copy, nested=True)
+    return made
+
+
+def with_index(
+    obj: "Any", index: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None"
+) -> "Table":
+    """A table of a DataFrame, whose index goes along as it was asked."""
     if index not in ("column", "drop", "metadata"):
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     cls = type(obj)
-    if not (module_of(cls).partition(".")[0] == "pandas" and shows(cls, "reset_index")):
+    adapter = adapter_of(cls)
+    if adapter is None or not getattr(adapter, "NESTED", False):
         raise NotLendable.build(
             f"index={index!r} is about the index of a DataFrame of pandas, and {full_name(cls)} has none",
             came=full_name(cls),
             remedy="no index=",
         )
-    if index != "drop":
-        raise NotLendable.build(
-            f"index={index!r} is not built yet: lend.table(x) takes the index as pandas itself tells it to Arrow",
-            came=full_name(cls),
-            remedy='index="drop", or no index=',
-        )
-    return _reset(obj)
-
-
-@guarded
-def _reset(obj: "Any") -> "Any":
-    return obj.reset_index(drop=True)
+    made: Table = adapter.table(obj, keys, take, copy, index=index)
+    return made
 
 
 def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:

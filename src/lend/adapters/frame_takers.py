@@ -55,7 +55,8 @@ class Taker:
     column, table : str or None
         What it makes of a Column and of a Table; None where it takes none.
     judge : callable
-        `judge(column)` returns its Verdict, or raises what it refuses; it gets the options that are `judged`, too.
+        `judge(column, rows)` returns its Verdict, or raises what it refuses; `rows` is None if they did not come yet.
+        It gets the options that are `judged`, too.
     give_column, give_table : callable
         Make it, of what was judged; options are keywords.
     options : tuple of str
@@ -128,8 +129,8 @@ def _vendor(column: "Column", library: str) -> None:
 # -- pyarrow, arro3 ------------------------------------------------------------------------------------------------
 
 
-def _shared_by(library: str) -> "Callable[[Column], Verdict]":
-    def judge(column: "Column") -> Verdict:
+def _shared_by(library: str) -> "Callable[..., Verdict]":
+    def judge(column: "Column", rows: "int | None") -> Verdict:
         _vendor(column, library)
         return Verdict()
 
@@ -178,7 +179,7 @@ _POLARS_HAS_NO = {
 }  # fmt: skip
 
 
-def _judge_polars(column: "Column") -> Verdict:
+def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
     copies, becomes = [], None
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
@@ -209,7 +210,7 @@ def _judge_polars(column: "Column") -> Verdict:
             becomes = "Decimal"
         elif dtype.kind == "extension":
             becomes = f"{dtype.value_type}: the name of the extension type is lost"
-    return Verdict(None, copies[0], becomes) if copies and len(column) else Verdict(SHARED, "", becomes)
+    return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
 
 
 def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
@@ -249,7 +250,7 @@ def unique(table: "Table", names: "str | None") -> "list[str]":
 # -- duckdb --------------------------------------------------------------------------------------------------------
 
 
-def _judge_duckdb(column: "Column") -> Verdict:
+def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     becomes = None
     _vendor(column, "duckdb")
     for dtype in parts_of(column.dtype):
@@ -283,10 +284,12 @@ def _no_column(column: "Column", form: "str | None" = None) -> "Any":
 # -- pandas --------------------------------------------------------------------------------------------------------
 
 
-def _judge_pandas(column: "Column", dtype_backend: str = "auto") -> Verdict:
+def _judge_pandas(column: "Column", rows: "int | None", dtype_backend: str = "auto") -> Verdict:
     from lend.adapters import pandas_giving
 
     giving = pandas_giving.plan(column, dtype_backend)
+    if rows is None:
+        return Verdict(None, "what is copied shows when the rows come", who="lend")
     return Verdict(giving.nbytes, "; ".join(giving.why), who="target" if giving.nbytes is None else "lend")
 
 

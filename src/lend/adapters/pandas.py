@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NONE, _NAN, _NAT = Nulls("none"), Nulls("nan"), Nulls("nat")
 _BYTES = Nulls("bytemask", 1)
 ISNULL = -(2**63)
+NESTED = True  # its columns may be of Python objects, and its tables have an index
 
 
 class Taken:

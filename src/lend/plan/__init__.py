@@ -63,4 +63,5 @@ def explain(
 
     if target is None and device is None and not options and nulls is None:
         return planner.survey(obj, copy, alias_readonly)
-    return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).written_down()
+    drawn = planner.draw(obj, target, copy, device, nulls, alias_readonly, options, looking=True)
+    return drawn.written_down()

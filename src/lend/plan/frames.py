@@ -14,9 +14,11 @@ from lend.adapters.frame_takers import TAKERS, Taker, Verdict, unique
 from lend.adapters.rules import is_installed
 from lend.columns import forms, refusals
 from lend.columns.column import Column
-from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.plan import work
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols.classes import full_name, module_of, shows
+from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -65,9 +67,12 @@ def _taker_of_class(target: "Any") -> "tuple[Taker, str | None] | None":
 class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
-    __slots__ = ("call", "copy", "form", "forms", "obj", "options", "taken_by", "taker", "thing", "verdicts")
+    __slots__ = (
+        *("call", "copy", "form", "forms", "obj", "options", "rows", "taken_by", "taker", "thing", "verdicts"),
+    )
 
-    def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str) -> None:
+    def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str, *, to_come: bool = False) -> None:
+        self.rows = None if to_come else len(thing)
         self.obj = obj
         self.thing = thing
         self.taken_by = taken_by
@@ -95,9 +100,11 @@ class FrameDraft:
             )
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
+        if not taker.arrow:
+            self.thing = _in_chunks(self.thing)
         self.forms = [forms.arrow_form(column) for column in self._columns()] if taker.arrow else []
         asked = {name: value for name, value in options.items() if name in taker.judged}
-        self.verdicts = [(column, taker.judge(column, **asked)) for column in self._columns()]
+        self.verdicts = [(column, taker.judge(column, self.rows, **asked)) for column in self._columns()]
         copied = [(form.source, Verdict(form.nbytes, "; ".join(form.reasons))) for form in self.forms if not form.same]
         copied += [(column, verdict) for column, verdict in self.verdicts if verdict.nbytes != 0]
         if copy is False and copied:
@@ -142,9 +149,11 @@ class FrameDraft:
 
     @property
     def came(self) -> str:
-        if type(self.thing) is Column:
-            return self.thing._describe()
-        return repr(self.thing)[1:-1]
+        thing = self.thing
+        if self.rows is None:
+            listed = f"{thing.dtype}" if type(thing) is Column else repr(thing)[1:-1].partition(": ")[2] or "no columns"
+            return f"{type(thing).__name__} whose rows did not come yet: {listed}"
+        return thing._describe() if type(thing) is Column else repr(thing)[1:-1]
 
     # -- carrying out --
 
@@ -201,6 +210,19 @@ class FrameDraft:
         )
 
 
+def _in_chunks(thing: "Column | Table") -> "Column | Table":
+    """The same, where a column without a chunk has one without rows."""
+    if type(thing) is Column:
+        if thing.chunks:
+            return thing
+        made = _in_chunks(of_columns((thing.name,), [thing], 0))
+        assert type(made) is Table
+        return made[0]
+    if all(column.chunks for column in thing):
+        return thing
+    return front_columns.table(thing.__arrow_c_array__())
+
+
 def _column_named(column: Column) -> str:
     return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
 
@@ -219,8 +241,17 @@ def _name_of(call: "Any") -> str:
 
 
 @lets_go
-def take(obj: "Any") -> FrameDraft:
-    """Take an object as the column or the table that it is."""
+def take(obj: "Any", looking: bool = False) -> FrameDraft:
+    """Take an object as the column or the table that it is; `looking`, what gives its rows once is left as it is."""
+    tensor = work.peek(obj) if looking and capsule_offered(obj) is not None else None
+    if tensor is not None:
+        return FrameDraft(obj, front_columns.column(tensor), str(CAPSULE.name))
+    if front_columns.gives_once(obj):
+        if looking:
+            return _described(obj)
+        if type(obj) is Table:
+            obj = obj.__arrow_c_stream__()
+        return FrameDraft(obj, _taken_once(obj), "Arrow stream, given once")
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
     stream = shows(type(obj), "__arrow_c_stream__")
@@ -238,6 +269,25 @@ def _way(obj: "Any", protocol: str) -> str:
     return "pandas, as it lies" if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
 
 
+@guarded
+def _described(obj: "Any") -> FrameDraft:
+    made = front_columns.described(obj)
+    if made is None:
+        raise NotLendable.build(
+            f"{type_name_of(obj)} gives its rows once, and does not tell their types before: it is not looked into",
+            came=type_name_of(obj),
+            remedy="t = lend.table(x), and lend.explain(t, target)",
+        )
+    return FrameDraft(obj, made, "Arrow stream, given once", to_come=True)
+
+
+def _taken_once(obj: "Any") -> "Column | Table":
+    described = None if shows(type(obj), "__arrow_c_stream__") else front_columns.described(obj)
+    if type(described) is Column or (described is None and _is_column(obj)):
+        return front_columns.column(obj)
+    return front_columns.table(obj)
+
+
 def _is_column(obj: "Any") -> bool:
     """Whether what offers a stream is one column: its type says that it has no columns of its own."""
     return not any(shows(type(obj), name) for name in ("columns", "column_names", "schema", "num_columns", "names"))
@@ -251,12 +301,13 @@ def draw(
     device: "Any",
     nulls: "Any",
     options: "dict[str, Any]",
+    looking: bool = False,
 ) -> "FrameDraft | Draft":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
     found = taker_of(target)
-    draft = take(obj)
+    draft = take(obj, looking)
     if found is not None:
         taker, form = found
         if nulls is not None:
@@ -310,7 +361,7 @@ def _as_array(
 
 def survey(obj: "Any", copy: "bool | None") -> Plan:
     """What came, and to which installed libraries it can go."""
-    draft = take(obj)
+    draft = take(obj, True)
     verdicts = {}
     for name, taker in TAKERS.items():
         if not is_installed(name):

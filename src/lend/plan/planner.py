@@ -361,8 +361,10 @@ def _goes_as_a_frame(obj: "Any", target: "Any") -> bool:
     arrow = shows(cls, "__arrow_c_stream__") or (
         shows(cls, "__arrow_c_array__") and not shows(cls, "__array_interface__")
     )
+    from lend import front_columns
     from lend.plan import frames
 
+    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
     found = frames.taker_of(target)
     return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
 
@@ -378,6 +380,7 @@ def draw(
     options: "dict[str, Any]",
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
+    looking: bool = False,
 ) -> "Draft | FrameDraft":
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
@@ -386,7 +389,7 @@ def draw(
     if _goes_as_a_frame(obj, target):
         from lend.plan import frames
 
-        return frames.draw(obj, target, copy, device, nulls, options)
+        return frames.draw(obj, target, copy, device, nulls, options, looking)
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:
