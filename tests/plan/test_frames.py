@@ -28,11 +28,13 @@ def table():
     return lend.table(source())
 
 
-TARGETS = ["pyarrow", "polars", "arro3", "duckdb"]
+TARGETS = ["pyarrow", "polars", "pandas", "arro3", "duckdb"]
 
 
 def rows_in(made, target):
     """The columns of what a target made, as lists."""
+    if target == "pandas":
+        return {column.name: column.tolist() for column in lend.table(made)}
     if target == "arro3":
         made = pa.table(made)
     if target == "duckdb":
@@ -55,12 +57,25 @@ def test_a_frame_of_another_library_arrives_in(target):
     assert rows_in(lend.to(source(), target), target) == ROWS
 
 
-@pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3"])
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas", "arro3"])
 def test_a_column_arrives_with_its_nulls_in(target):
     pytest.importorskip(target)
-    made = lend.to(table()["s"], target)
-    assert pa.array(made).to_pylist() == ROWS["s"] if target == "arro3" else list(made) is not None
-    assert lend.column(made).tolist() == ROWS["s"]
+    assert lend.column(lend.to(table()["s"], target)).tolist() == ROWS["s"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_lend_copies_of_a_frame_is_what_explain_said(target):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip(target)
+    numpy = pytest.importorskip("numpy")
+    frame = pandas.DataFrame({
+        "f": [1.5, numpy.nan, 2.5], "b": [True, False, True], "m": pandas.array([1, None, 3], dtype="Int64"),
+        "k": pandas.Categorical(["x", None, "y"]), "t": pandas.to_datetime(["2026-01-01", None, "2026-01-03"]),
+    })  # fmt: skip
+    told = sum(step.nbytes for step in lend.explain(frame, target).steps if step.who == "lend")
+    with lend.copies() as copies:
+        lend.to(frame, target)
+    assert copies.bytes == told
 
 
 def test_pyarrow_shares_every_buffer():
@@ -273,7 +288,7 @@ def test_explain_leaves_a_capsule_of_a_tensor_as_it_is():
     assert lend.to(capsule, "polars").equals(polars.Series("", [0, 1, 2]))
 
 
-@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas", "arro3", "duckdb"])
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_table_without_chunks_arrives_typed_in(target):
     pytest.importorskip(target)
     schema = source().schema
@@ -282,3 +297,38 @@ def test_a_table_without_chunks_arrives_typed_in(target):
     assert (made.names, made.num_rows) == (tuple(schema.names), 0)
     if target == "pandas":
         assert made["k"].dtype.dictionary == "large_utf8"
+
+
+def test_memory_that_can_be_written_to_is_told_to_be_aliased():
+    written = {"a": array.array("i", [1, 2])}
+    assert "aliased: later writes to the source are visible there" in lend.explain(written, "pyarrow").notes
+    assert lend.explain(source(), "pyarrow").notes == ()
+
+
+def test_a_frame_of_pandas_is_told_to_copy_what_is_lent_before_it_writes():
+    pandas = pytest.importorskip("pandas")
+    plan = lend.explain(pandas.DataFrame({"a": [1, 2]}), "pyarrow")
+    assert plan.protocol == "pandas, as it lies"
+    assert "while this is lent, pandas copies a lent block before its next write to it" in plan.notes
+
+
+def test_a_column_is_shared_with_torch_by_who_promises_not_to_write():
+    torch = pytest.importorskip("torch")
+    column = lend.column(pa.array([1, 2, 3]))
+    with pytest.raises(CopyRequired, match="read-only"):
+        lend.to(column, "torch", copy=False)
+    made = lend.to(column, "torch", copy=False, alias_readonly=True)
+    assert (type(made), made.data_ptr()) == (torch.Tensor, column.buffers["data"].ptr)
+
+
+class OnDevice:
+    __cuda_array_interface__ = {
+        "shape": (3,), "typestr": "<i8", "data": (4096, False), "version": 3, "stream": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_column_on_a_device_is_not_handed_to_a_library_of_the_host(target):
+    pytest.importorskip(target)
+    with pytest.raises(lend.errors.NotHostAccessible, match="takes memory of the host"):
+        lend.to({"far": lend.column(OnDevice())}, target)

@@ -14,7 +14,7 @@ from lend.adapters.frame_takers import TAKERS, Taker, Verdict, unique
 from lend.adapters.rules import is_installed
 from lend.columns import forms, refusals
 from lend.columns.column import Column
-from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, NotHostAccessible, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.plan import work
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols.classes import full_name, module_of, shows
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
+_AS_IT_LIES = "pandas, as it lies"
 _SHOWN = 20  # columns of a plan that are listed one by one
 _NULLS = ("mask", "nan", "object", "forbid", "struct")
 
@@ -97,6 +98,13 @@ class FrameDraft:
                 wanted=form or taker.name,
                 came=self.came,
                 remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+            )
+        far = next((column for column in self._columns() if not column.device.is_host), None)
+        if far is not None:
+            raise NotHostAccessible.build(
+                f"{refusals.named(far)} is on {far.device}, and {taker.name} takes memory of the host",
+                came=self.came,
+                remedy="copy it with the library that made it, and hand on what that gives",
             )
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
@@ -197,9 +205,13 @@ class FrameDraft:
                     steps.append(Step(kind, _column_named(column), verdict.nbytes, verdict.who, verdict.why))
                 if verdict.becomes is not None:
                     notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
+            if any(not column.readonly for column in shared if len(column)):
+                notes.append("aliased: later writes to the source are visible there")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
                 steps.append(Step("give", f"{way}{_listed(shared, len(self.verdicts))}, as {self._made()}"))
+        if self.taken_by == _AS_IT_LIES and self.rows:
+            notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(
             source=self.came,
             source_type=f"lend.{type(self.thing).__name__}" if self.obj is self.thing else type_name_of(self.obj),
@@ -266,7 +278,7 @@ def _way(obj: "Any", protocol: str) -> str:
     """How it was taken: by a protocol, or, of pandas, by what its frames are made of."""
     if issubclass(type(obj), dict):
         return "dict of columns"
-    return "pandas, as it lies" if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
+    return _AS_IT_LIES if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
 
 
 @guarded
@@ -302,6 +314,7 @@ def draw(
     nulls: "Any",
     options: "dict[str, Any]",
     looking: bool = False,
+    alias_readonly: bool = False,
 ) -> "FrameDraft | Draft":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
@@ -325,7 +338,7 @@ def draw(
             raise TypeError(f"{', '.join(options)}: no options of this target")
         draft.call, draft.copy = target, copy
         return draft
-    return _as_array(draft, target, copy, nulls, options)
+    return _as_array(draft, target, copy, nulls, options, alias_readonly)
 
 
 def _is_array_library(target: "Any") -> bool:
@@ -335,7 +348,12 @@ def _is_array_library(target: "Any") -> bool:
 
 
 def _as_array(
-    draft: FrameDraft, target: "Any", copy: "bool | None", nulls: "Any", options: "dict[str, Any]"
+    draft: FrameDraft,
+    target: "Any",
+    copy: "bool | None",
+    nulls: "Any",
+    options: "dict[str, Any]",
+    alias_readonly: bool,
 ) -> "Draft":
     """A column as an array: by the planner of arrays, of the View that it is."""
     from lend.plan import planner
@@ -354,7 +372,7 @@ def _as_array(
             remedy="lend.to(x, 'pyarrow'), and there",
         )
     assert type(draft.thing) is Column
-    drawn = planner.draw(draft.thing.view(), target, copy, None, None, False, options)
+    drawn = planner.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
     assert isinstance(drawn, planner.Draft)
     return drawn
 

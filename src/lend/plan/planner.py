@@ -389,7 +389,7 @@ def draw(
     if _goes_as_a_frame(obj, target):
         from lend.plan import frames
 
-        return frames.draw(obj, target, copy, device, nulls, options, looking)
+        return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
     if target is None and device is None:
