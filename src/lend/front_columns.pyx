@@ -141,7 +141,7 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
             return made
     if index is not None:
         from lend.adapters import columns as special
-        made = special.with_index(obj, index, columns, take_column, copy)
+        return special.with_index(obj, index, columns, take_column, copy, nulls)
     else:
         made = table_taken(obj, columns, copy)
     if copy is not True and nulls is None:

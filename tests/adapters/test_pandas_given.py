@@ -323,6 +323,61 @@ def test_an_index_comes_back_as_one(index):
     assert len(through(frame, taken="column").columns) == 1 + index.nlevels
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([10, 20, 30], name="key"), pd.MultiIndex.from_arrays([[1, 2, 3], list("xyz")], names=["a", "a"]),
+        pd.RangeIndex(5, 11, 2), pd.CategoricalIndex(list("aba")), pd.interval_range(0, 3), pd.Index([1.5, 2.5, 3.5]),
+        pd.period_range("2020", periods=3, freq="M", name="v"),
+    ],
+    ids=["numbers", "levels of one name", "range", "categories", "intervals", "floats", "a column's name"],
+)  # fmt: skip
+@pytest.mark.parametrize("way", ["lend", "pyarrow", "of pyarrow's own"])
+def test_an_index_comes_back_through_a_table(index, way):
+    # TYPE-19
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"v": [1, 2, 3], "w": [1.5, 2.5, 3.5]}, index=index)
+    if way == "of pyarrow's own":
+        if index.name == "v":
+            return
+        table = lend.table(pa.Table.from_pandas(frame))
+    else:
+        table = lend.table(frame)
+        table = lend.table(pa.table(table)) if way == "pyarrow" else table
+    back = lend.to(table[:], "pandas")
+    pd.testing.assert_frame_equal(back, frame, check_index_type=False, check_freq=False)
+    assert lend.to(table[1:], "pandas").index.tolist() == (index[1:].tolist() if way != "of pyarrow's own" or not (
+        isinstance(index, pd.RangeIndex)) else [0, 1])  # fmt: skip
+
+
+def test_a_part_of_the_columns_keeps_its_labels_and_its_index():
+    # NAME-1, TYPE-19
+    frame = pd.DataFrame([[1, 2, 3]], columns=pd.Index([0, "b", None], name="n"), index=["x"])
+    part = lend.table(frame).select([0, 3, 1])
+    back = lend.to(part, "pandas")
+    assert (back.columns.tolist(), back.columns.name, back.index.tolist()) == ([None, 0], "n", ["x"])
+
+
+@pytest.mark.parametrize("said", [b"{", b"[]", b'{"index_columns": [1], "columns": []}', b'{"index_columns": ["a"]}'])
+def test_what_nobody_can_read_of_an_index_says_nothing(said):
+    pa = pytest.importorskip("pyarrow")
+    table = lend.table(pa.table({"a": [1]}).replace_schema_metadata({b"pandas": said}))
+    assert lend.to(table, "pandas").columns.tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "storage"),
+    [
+        ("pandas.period", b'{"freq": "M"}', "int32"), ("pandas.period", b"{", "int64"), ("pandas.period", b"", "int64"),
+        ("pandas.period", b'{"freq": "no"}', "int64"), ("pandas.interval", b'{"closed": "right"}', "int64"),
+    ],
+)  # fmt: skip
+def test_extension_types_of_pandas_that_are_not_as_it_tells_them_stay_in_arrow(name, said, storage):
+    pytest.importorskip("pyarrow")
+    kind = lend.DType.from_arrow(lend.DType(storage).arrow, extension=(name, said))
+    assert giving.plan(lend.Column.from_buffers(kind, 2, {"data": bytes(16)})).what == "arrow"
+
+
 def test_a_range_that_was_kept_as_three_integers_comes_back():
     frame = pd.DataFrame({"a": [1, 2, 3]}, index=pd.RangeIndex(5, 11, 2, name="r"))
     back = through(frame, taken="metadata")

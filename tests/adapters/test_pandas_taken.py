@@ -12,7 +12,7 @@ import lend
 from lend.adapters import pandas as adapter
 from lend.adapters import pandas_kinds as kinds
 from lend.columns.nullness import Nulls
-from lend.errors import CopyRequired, NotLendable, UnsupportedType
+from lend.errors import CopyRequired, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.front_columns import column as column_of_anything
 
 pd = pytest.importorskip("pandas")
@@ -91,6 +91,7 @@ def test_times_are_shared_and_nat_is_null(unit, road):
         ("Europe/Paris", "Europe/Paris"), ("UTC", "UTC"), ("dateutil/Europe/Paris", "Europe/Paris"),
         (datetime.timezone(datetime.timedelta(hours=2)), "+02:00"),
         (datetime.timezone(-datetime.timedelta(hours=5, minutes=30)), "-05:30"),
+        (datetime.timezone(datetime.timedelta(hours=1), "CET"), "+01:00"), (datetime.UTC, "UTC"),
     ],
 )  # fmt: skip
 def test_times_with_a_zone_are_numbers_of_utc_with_its_name(zone, told):
@@ -138,6 +139,24 @@ def test_a_masked_array_without_its_known_parts_is_taken_by_what_is_public(monke
         found = column(pd.Series([1, None, 3], dtype="Int32"))
     assert found.tolist() == [1, None, 3]
     assert (made.bytes, made.recent[0].why) == (15, "pandas shows no mask")
+
+
+def test_copies_that_pandas_would_make_of_a_masked_array_are_not_made_against_the_callers_word(monkeypatch):
+    monkeypatch.setattr(kinds, "is_line", lambda array, length: False)
+    with pytest.raises(CopyRequired, match="column 'm' is given by pandas in copies alone"):
+        column(pd.Series([1, None], dtype="Int32", name="m"), copy=False)
+
+
+@pytest.mark.parametrize("make", [pd.arrays.NumpyExtensionArray, lambda array: pd.array(array.astype("M8[s]"))])
+def test_arrays_of_two_dimensions_are_no_column(make):
+    with pytest.raises(UnsupportedLayout, match="a column has one dimension, and this column has 2"):
+        column(make(np.arange(4).reshape(2, 2)))
+
+
+def test_an_offset_with_seconds_is_refused_as_a_zone():
+    zone = datetime.timezone(datetime.timedelta(hours=2, seconds=30))
+    with pytest.raises(UnsupportedType, match="has no name that another library could read"):
+        column(pd.Series(pd.to_datetime(["2020"]).tz_localize(zone)))
 
 
 # -- Arrow inside ------------------------------------------------------------------------------------------------------
@@ -194,6 +213,24 @@ def test_all_null_and_unused_categories_are_kept():
     found = column(pd.Series(pd.Categorical([None, None], categories=["x"])))
     assert (found.tolist(), found.dictionary.tolist()) == ([None, None], ["x"])
     assert column(pd.Series(pd.Categorical([], categories=[]))).tolist() == []
+
+
+def test_refused_categories_tell_the_column_they_are_of():
+    for categories, wish, error in (["a", 1], {}, UnsupportedType), (["a"], {"copy": False}, CopyRequired):
+        values = pd.Categorical.from_codes([0], categories=pd.Index(categories, dtype=object))
+        with pytest.raises(error, match="column 'k' is of"):
+            column(pd.Series(values, name="k"), **wish)
+
+
+def test_categories_in_chunks_come_into_one_by_a_counted_copy_or_not_at_all():
+    pa = pytest.importorskip("pyarrow")
+    words = pd.Index(pd.arrays.ArrowExtensionArray(pa.chunked_array([["x"], ["y"]])))
+    series = pd.Series(pd.Categorical.from_codes([1, 0], categories=words), name="k")
+    with lend.copies() as made:
+        assert column(series).tolist() == ["y", "x"]
+    assert made.count == 1
+    with pytest.raises(CopyRequired, match="the categories of column 'k' lie in 2 chunks"):
+        column(series, copy=False)
 
 
 def test_intervals_are_structs_of_their_ends():
@@ -262,6 +299,17 @@ def test_objects_that_are_all_null_are_a_column_of_nulls():
     # TYPE-9
     found = column(pd.Series([None, None], dtype=object))
     assert (found.dtype.name, found.tolist()) == ("null", [None, None])
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NaT, pd.NA])
+def test_objects_of_any_null_alone_are_a_column_of_nulls(missing):
+    assert column(pd.Series([missing, missing], dtype=object)).dtype.name == "null"
+
+
+def test_text_that_is_no_utf8_is_refused_with_its_row():
+    pytest.importorskip("pyarrow")
+    with pytest.raises(UnsupportedType, match="column 's' is of text that is no UTF-8: row 1 has a lone surrogate"):
+        column(pd.Series(["a", "\ud800"], dtype=object, name="s"))
 
 
 def test_sparse_columns_are_refused_with_the_way_to_densify():
@@ -372,6 +420,42 @@ def test_a_write_to_the_frame_does_not_change_what_was_lent(road):
     assert frame.iloc[0, 0] == 99
 
 
+WRITES = {
+    "cells": lambda frame: [frame.iloc.__setitem__((0, at), frame.iloc[2, at]) for at in range(frame.shape[1])],
+    "columns": lambda frame: [frame.__setitem__(name, frame[name].to_numpy()[::-1]) for name in frame.columns],
+    "in place": lambda frame: frame.fillna({"f": 0, "m": 7}, inplace=True),  # noqa: PD002 - this is what is tried
+    "replaced": lambda frame: frame.replace({1: 99, 4: 77}, inplace=True),  # noqa: PD002 - so is this
+    "all": lambda frame: frame.iloc.__setitem__(slice(None), frame.iloc[::-1].to_numpy()),
+    "dropped": lambda frame: (frame.pop("i"), frame.insert(0, "n", 1)),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_no_way_to_write_to_a_frame_changes_what_was_lent_of_any_kind(write, road):
+    # TYPE-6
+    frame = everything()
+    found = [*columns(frame).columns, *[column(frame[name]) for name in frame]]
+    before = [part.tolist() for part in found]
+    write(frame)
+    assert [part.tolist() for part in found] == before
+
+
+def test_a_refusal_that_is_kept_keeps_no_memory():
+    class Memory(bytearray):
+        pass
+
+    memory = Memory(np.arange(6.0).tobytes())
+    gone = weakref.ref(memory)
+    frame = pd.DataFrame(np.frombuffer(memory).reshape(3, 2), copy=False)
+    frame.insert(2, "o", pd.Series([1, "x", {}], dtype=object))
+    with pytest.raises(UnsupportedType) as kept:
+        lend.table(frame)
+    del frame, memory
+    gc.collect()
+    assert kept.value.fact.startswith("column 'o' is of objects")
+    assert gone() is None
+
+
 def test_it_tells_how_much_pandas_will_copy_on_its_next_write():
     assert columns(pd.DataFrame({"a": np.zeros(1000), "b": np.zeros(1000)})).writes == 16000
 
@@ -438,6 +522,37 @@ def test_an_index_of_numbers_in_a_row_is_kept_as_three_integers_where_that_is_wa
         columns(frame, index="keep")
 
 
+@pytest.mark.parametrize(
+    ("index", "written"),
+    [(pd.RangeIndex(5, 11, 2), 24), (pd.MultiIndex.from_arrays([[1, 2, 3], [4.0, 5.0, 6.0]]), 48)],
+    ids=["range", "levels"],
+)
+def test_an_index_that_lies_nowhere_is_written_in_a_counted_copy_or_not_at_all(index, written):
+    # COPY-1, TYPE-19
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=index)
+    with lend.copies() as made:
+        columns(frame)
+    assert (made.count, made.bytes) == (index.nlevels, written)
+    with pytest.raises(CopyRequired, match="'__index_level_0__' is a (RangeIndex|level of a MultiIndex), whose"):
+        columns(frame, copy=False)
+    assert columns(frame[:0], copy=False).length == 0
+
+
+def test_an_index_of_several_levels_is_no_column():
+    with pytest.raises(NotLendable, match="a MultiIndex is of 2 columns, not one"):
+        column(pd.MultiIndex.from_arrays([[1], [2]]))
+
+
+def test_a_series_whose_labels_are_those_of_a_range_is_none():
+    # a Series shows its labels as attributes
+    assert column(pd.Series([1, 2], index=["start", "step"])).tolist() == [1, 2]
+
+
+def test_the_names_of_columns_have_a_name_of_their_own():
+    frame = pd.DataFrame({"a": [1]}).rename_axis(columns="n")
+    assert b'"names": ["n"]' in columns(frame).metadata[b"lend.pandas"]
+
+
 def test_the_index_of_a_series_is_no_part_of_its_column():
     assert column(pd.Series([1, 2], index=["a", "b"], name="n")).tolist() == [1, 2]
     assert column(pd.Index([3, 4], name="i")).name == "i"
@@ -448,3 +563,36 @@ def test_it_serves_frames_and_lines_of_pandas_and_nothing_else():
     assert not any(map(adapter.serves, (dict, np.ndarray, pd.Timestamp)))
     with pytest.raises(NotLendable, match="is a table, no column"):
         adapter.column(pd.DataFrame({"a": [1]}), take, None)
+    with pytest.raises(NotLendable, match="is one column, no table"):
+        lend.table(pd.Series([1]))
+
+
+def test_a_column_that_a_frame_does_not_have_is_no_fault_of_the_frame():
+    with pytest.raises(KeyError, match="no column is named 'z'"):
+        lend.table(pd.DataFrame({"a": [1]}), columns=["z"])
+
+
+def test_an_array_that_gives_another_number_of_rows_than_it_has_is_refused():
+    pa = pytest.importorskip("pyarrow")
+    from pandas.api.extensions import ExtensionArray, ExtensionDtype
+
+    class Few(ExtensionDtype):
+        name, type = "few", float
+
+    class Numbers(ExtensionArray):
+        dtype = Few()
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, key):
+            return self
+
+        def copy(self):
+            return self
+
+        def __arrow_array__(self):
+            return pa.array([1.5])
+
+    with pytest.raises(MalformedDescriptor, match="column 'n' has 1 elements, and its table 2 rows"):
+        lend.table(pd.DataFrame({"i": [1, 2], "n": pd.Series(Numbers())}))

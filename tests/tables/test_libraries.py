@@ -5,6 +5,8 @@ import gc
 import pytest
 
 import lend
+from lend import front_columns
+from lend.adapters import columns
 from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedType
 
 pa = pytest.importorskip("pyarrow")
@@ -418,6 +420,68 @@ def test_index_that_is_not_built_yet_is_refused(index):
     pandas = pytest.importorskip("pandas")
     with pytest.raises(LendError, match="not built yet"):
         lend.table(pandas.DataFrame({"a": [1]}), index=index)
+
+
+@pytest.mark.parametrize("wrap", [lambda frame: frame, lambda frame: narwhals_of(frame)], ids=["pandas", "narwhals"])
+def test_index_is_taken_as_the_caller_says(wrap):  # TYPE-19
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [3, 4]}, index=pandas.RangeIndex(5, 9, 2, name="r"))
+    found = {
+        index: columns.with_index(wrap(frame), index, ["a"], front_columns.take_column, None)
+        for index in ("column", "drop", "metadata")
+    }
+    assert [table.names for table in found.values()] == [("r", "a"), ("a",), ("a",)]
+    assert [bool(table.metadata) for table in found.values()] == [False, False, True]
+    assert lend.to(found["metadata"], "pandas").index.equals(frame.index)
+    with pytest.raises(ValueError, match='index is None, "column", "drop" or "metadata"'):
+        columns.with_index(frame, "keep", None, front_columns.take_column, None)
+
+
+def test_index_goes_with_memory_of_lends_own_and_other_nulls():  # TYPE-19
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, -9.0]}, index=["x", "y"])
+    table = columns.with_index(frame, "drop", None, front_columns.take_column, True, -9.0)
+    assert table["a"].tolist() == [1.0, None]
+    assert table["a"].buffer_facts(1)[0] != frame["a"].to_numpy().ctypes.data
+
+
+@pytest.mark.parametrize("options", [{"copy": True}, {"nulls": "none"}])
+def test_wishes_about_columns_keep_what_the_table_tells(options):
+    table = lend.table(pa.table({"a": [1]}).replace_schema_metadata({"k": "v"}), **options)
+    assert table.metadata == {b"k": b"v"}
+    assert pa.table(table).schema.metadata == {b"k": b"v"}
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [lambda table: table[:1], lambda table: table.select([1]), lambda table: table.chunks[0],
+     lambda table: lend.table(pa.table(table))],
+    ids=["slice", "selection", "chunk", "through Arrow"],
+)  # fmt: skip
+def test_what_is_made_of_a_table_keeps_its_metadata(derive):
+    pandas = pytest.importorskip("pandas")
+    table = lend.table(pandas.DataFrame({"a": [1, 2], "b": [True, False]}, index=["x", "y"]))
+    assert b"lend.pandas" in table.metadata
+    assert derive(table).metadata == table.metadata
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda series: series, lambda series: narwhals_of(series)], ids=["pandas", "narwhals"]
+)
+def test_objects_are_read_as_nested_data_where_the_caller_says_so(wrap):  # TYPE-9
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series([[1], None, [2, 3]], dtype=object, name="o")
+    assert columns.nested(wrap(series), front_columns.take_column, None).tolist() == [[1], None, [2, 3]]
+    assert columns.nested(pa.array([1]), front_columns.take_column, None).tolist() == [1]
+
+
+def narwhals_of(thing):
+    return pytest.importorskip("narwhals").from_native(thing, allow_series=True)
+
+
+def test_word_that_is_no_null_of_a_table_is_refused():
+    with pytest.raises(ValueError, match='nulls is "none", "nan", "nat" or a number'):
+        lend.table({"a": pa.array([1])}, nulls="nann")
 
 
 def test_frame_is_no_column():

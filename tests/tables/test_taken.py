@@ -7,7 +7,7 @@ from weakref import ref
 import pytest
 
 import lend
-from lend.errors import CopyRequired, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 
 np = pytest.importorskip("numpy")
 
@@ -71,6 +71,14 @@ def test_mask_of_an_array_interface_says_which_are_null():
     column = lend.column(source)
     assert (column.tolist(), column.nulls) == ([0, None, 2], lend.Nulls("bytemask", missing=0))
     assert address(column) == source.data.ctypes.data
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (2,), (4,), ()])
+def test_mask_of_another_shape_is_refused(shape):
+    source = Masked()
+    source.valid = np.ones(shape, bool)
+    with pytest.raises(MalformedDescriptor, match="a mask has a byte for each element"):
+        lend.column(source)
 
 
 def test_object_with_a_masked_interface_lives_as_long_as_its_column():
@@ -300,3 +308,44 @@ def test_required_dtype_is_met_or_refused_by_name():
     assert lend.column(FLOATS, dtype="float64").tolist()[0] == 1.0
     with pytest.raises(UnsupportedType, match="is of float64, and float32 was required"):
         lend.column(FLOATS, dtype="float32")
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------
+
+BIG = np.dtype("int32").newbyteorder("S")
+REFUSED = {
+    "two dimensions": lambda memory: lend.column(memoryview(memory).cast("B", (6, 8))),
+    "one dimension": lambda memory: lend.table(memoryview(memory)),
+    "second of a dict": lambda memory: lend.table({"a": memory, "b": object()}),
+    "lengths": lambda memory: lend.table({"a": memory, "b": b"123"}),
+    "no such column": lambda memory: lend.table({"a": memory}, columns=["x"]),
+    "dtype": lambda memory: lend.column(memory, dtype="int64"),
+    "nulls": lambda memory: lend.column(memory, nulls="nan"),
+    "nulls of a table": lambda memory: lend.table({"a": memory}, nulls="nann"),
+    "byte order": lambda memory: lend.column(np.frombuffer(memory, BIG), copy=False),
+    "byte order of two dimensions": lambda memory: lend.table(np.frombuffer(memory, BIG).reshape(3, 4), copy=False),
+    "unit": lambda memory: lend.column(np.frombuffer(memory, "M8[25s]")),
+    "field": lambda memory: lend.table(np.frombuffer(memory, [("a", "i4", (2,)), ("b", "i4")])),
+    "masked, two dimensions": lambda memory: lend.column(np.ma.array(np.frombuffer(memory, "i4").reshape(3, 4))),
+    "masked, three": lambda memory: lend.table(np.ma.array(np.frombuffer(memory, "i4").reshape(3, 2, 2))),
+    "masked, no such column": lambda memory: lend.table(
+        np.ma.array(np.frombuffer(memory, "i4").reshape(3, 4)), columns=["9"]
+    ),
+    "masked, byte order": lambda memory: lend.table(np.ma.array(np.frombuffer(memory, BIG).reshape(3, 4)), copy=False),
+}
+
+
+@pytest.mark.parametrize("ask", REFUSED.values(), ids=REFUSED)
+def test_refusal_that_is_kept_holds_no_memory(ask):
+    memory = bytearray(48)
+    with pytest.raises((LendError, KeyError, ValueError)) as kept:
+        ask(memory)
+    memory.append(1)  # a BufferError, while anybody has it
+    assert kept.value
+
+
+def test_masked_array_of_two_dimensions_looks_at_what_is_wanted_alone():
+    source = np.ma.array(np.arange(6, dtype=BIG).reshape(2, 3), mask=[[0, 1, 0], [0, 0, 1]])
+    with lend.copies() as made:
+        table = lend.table(source, columns=["2"])
+    assert (table.names, table[0].tolist(), made.count) == (("2",), [2, None], 1)

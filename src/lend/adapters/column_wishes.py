@@ -1,5 +1,6 @@
 """What `lend.column` and `lend.table` are asked for besides: a dtype, another meaning of null, memory of lend's own."""
 
+from lend._core.letting_go import lets_go
 from lend.columns import refusals
 from lend.errors import UnsupportedType
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 
+@lets_go
 def met(column: "Column", copy: bool, nulls: "Any", dtype: "Any") -> "Column":
     """The column as it was asked for."""
     if dtype is not None:
@@ -23,6 +25,7 @@ def met(column: "Column", copy: bool, nulls: "Any", dtype: "Any") -> "Column":
     return copied(column) if copy else column
 
 
+@lets_go
 def met_by_all(table: "Table", copy: bool, nulls: "Any") -> "Table":
     """The table with each column as it was asked for; a type that has no such value is left as it is."""
     from lend.tables.table import of_columns
@@ -30,10 +33,12 @@ def met_by_all(table: "Table", copy: bool, nulls: "Any") -> "Table":
     columns = list(table.columns)
     if nulls is not None:
         form = _form(nulls)
+        if form.kind == "sentinel" and isinstance(form.value, str):
+            raise ValueError(f'nulls is "none", "nan", "nat" or a number that stands for null, not {nulls!r:.60}')
         columns = [_with(column, form) if _can(column, form) else column for column in columns]
     if copy:
         columns = [copied(column) for column in columns]
-    return of_columns(table.names, columns, len(table))
+    return of_columns(table.names, columns, len(table), table.metadata)
 
 
 def _require(column: "Column", dtype: "Any") -> None:

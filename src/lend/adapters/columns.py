@@ -5,9 +5,10 @@
 
 import sys
 
+from lend._core.letting_go import lets_go
 from lend.adapters import advice
 from lend.adapters.asking import guarded
-from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.views import describe
 
@@ -42,6 +43,7 @@ def adapter_of(cls: type) -> "ModuleType | None":
 # -- columns -------------------------------------------------------------------------------------------------------
 
 
+@lets_go
 def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
     """A View that is no plain line of numbers, as a Column, or as the View to make one of."""
     dtype = view.dtype
@@ -146,6 +148,11 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
     """Elements and the bytes that say which of them are null, both shared."""
     if mask is None:
         return take(view, copy)
+    if mask.ndim != 1 or len(mask) != len(view):
+        raise MalformedDescriptor.build(
+            f"a mask has a byte for each element, and this one has the shape {mask.shape} beside {view.shape}",
+            came=describe.came(view),
+        )
     if view.dtype.fields is not None:
         return of_records(view, take, copy, mask)
     from lend.columns.column import Column
@@ -157,6 +164,7 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
     )
 
 
+@lets_go
 def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") -> "Column":
     """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
     if isinstance(refusal, UnsupportedType):
@@ -174,7 +182,7 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
         if advice.is_table(type(obj)):
             raise no_column(obj)
         raise NotLendable.build(
-            f"cannot lend {_article(full_name(type(obj)))} as a column",
+            f"cannot lend {article(full_name(type(obj)))} as a column",
             came=refusal.came,
             tried=f"{refusal.tried}; and no __arrow_c_array__ or __arrow_c_stream__" if refusal.tried else None,
             remedy=refusal.remedy,
@@ -205,7 +213,7 @@ def _keep(self: "Any", lender: "Any") -> None:
 
 def no_column(obj: "Any") -> NotLendable:
     return NotLendable.build(
-        f"{_article(full_name(type(obj)))} is a table, no column",
+        f"{article(full_name(type(obj)))} is a table, no column",
         came=full_name(type(obj)),
         remedy='lend.table(x), or one column of it: lend.column(x["name"])',
     )
@@ -214,6 +222,7 @@ def no_column(obj: "Any") -> NotLendable:
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
+@lets_go
 def of_dict(
     given: "Mapping[str, Any]", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None"
 ) -> "Table":
@@ -251,6 +260,7 @@ def chosen(
     return table.of_columns(names, columns, lengths[0] if lengths else rows or 0)
 
 
+@lets_go
 def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
     """A Table of an array of two dimensions or of records; or say what to do."""
     from lend.front import view
@@ -259,11 +269,11 @@ def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
     cls = type(obj)
     if _is_lazy(cls):
         raise NotLendable.build(
-            f"{_article(full_name(cls))} is a query, not memory", came=full_name(cls), remedy="lend.table(x.collect())"
+            f"{article(full_name(cls))} is a query, not memory", came=full_name(cls), remedy="lend.table(x.collect())"
         )
     if shows(cls, "__dataframe__"):
         raise NotLendable.build(
-            f"{_article(full_name(cls))} shows its columns by __dataframe__ alone, which lend.table does not read yet",
+            f"{article(full_name(cls))} shows its columns by __dataframe__ alone, which lend.table does not read yet",
             came=full_name(cls),
             tried="it has no __arrow_c_stream__ and no __arrow_c_array__",
             remedy="lend.table(pyarrow.interchange.from_dataframe(x)), or lend.minimal.table(x)",
@@ -278,13 +288,29 @@ def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
         fields = _fields(seen, take, copy, None)
         return table.of_columns(tuple(name for name, _ in fields), [part for _, part in fields], len(seen))
     if seen.ndim == 2:
-        count = seen.shape[1]
-        parts = [take(seen[:, place], copy) for place in range(count)]
-        return table.of_columns(tuple(str(place) for place in range(count)), parts, len(seen))
-    raise NotLendable.build(
-        f"a table has rows and columns, and this array {seen.ndim} dimension{'' if seen.ndim == 1 else 's'}",
-        came=describe.came(seen),
-        remedy='lend.table({"name": x})' if seen.ndim == 1 else "lend.view(x)",
+        return of_places(seen, None, None, take, copy)
+    raise not_two_dimensions(seen)
+
+
+def of_places(
+    view: "View", mask: "View | None", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None"
+) -> "Table":
+    """A Table of the columns of an array of two dimensions, each named by its place; of those that are wanted."""
+    from lend.tables import table
+
+    names = tuple(str(place) for place in range(view.shape[1]))
+    wanted = range(len(names)) if keys is None else table.places(names, keys)
+    parts = []
+    for place in wanted:  # no comprehension: the frame of one keeps what it closes over, and an error the frame
+        parts.append(masked(view[:, place], None if mask is None else mask[:, place], take, copy))  # noqa: PERF401
+    return table.of_columns(tuple(names[place] for place in wanted), parts, len(view))
+
+
+def not_two_dimensions(view: "View") -> NotLendable:
+    return NotLendable.build(
+        f"a table has rows and columns, and this array {view.ndim} dimension{'' if view.ndim == 1 else 's'}",
+        came=describe.came(view),
+        remedy='lend.table({"name": x})' if view.ndim == 1 else "lend.view(x)",
     )
 
 
@@ -294,38 +320,64 @@ def _is_lazy(cls: type) -> bool:
 
 def no_table(obj: "Any") -> NotLendable:
     return NotLendable.build(
-        f"cannot lend {_article(full_name(type(obj)))} as a table",
+        f"cannot lend {article(full_name(type(obj)))} as a table",
         came=full_name(type(obj)),
         tried="it has no __arrow_c_stream__ and no __arrow_c_array__, and is no dict of columns and no array",
         remedy='lend.table({"name": x}), where x is what lend.column takes',
     )
 
 
+@lets_go
+def with_index(
+    obj: "Any",
+    index: "Any",
+    keys: "Iterable[str | int] | None",
+    take: "Take",
+    copy: "bool | None",
+    nulls: "Any" = None,
+) -> "Table":
+    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata"."""
+    from lend.adapters import column_wishes
+
+    obj = _unwrapped(obj)
+    _check_index(obj, index)
+    made: Table = _pandas().table(obj, keys, take, copy, index)
+    return made if copy is not True and nulls is None else column_wishes.met_by_all(made, copy is True, nulls)
+
+
+@lets_go
 def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
-    """A column whose Python objects may be read as nested data, where its library has such."""
-    adapter = adapter_of(type(obj))
-    if adapter is None or not getattr(adapter, "NESTED", False):
+    """A Column of what may be Python objects, of which nested data is made; of all else what `take` makes."""
+    obj = _unwrapped(obj)
+    if adapter_of(type(obj)) is not _pandas():
         return take(obj, copy)
-    made: Column = adapter.column(obj, take, copy, nested=True)
+    made: Column = _pandas().column(obj, take, copy, True)
     return made
 
 
-def with_index(
-    obj: "Any", index: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None"
-) -> "Table":
-    """A table of a DataFrame, whose index goes along as it was asked."""
+def _pandas() -> "Any":
+    from lend.adapters import pandas
+
+    return pandas
+
+
+def _unwrapped(obj: "Any") -> "Any":
+    """What narwhals wraps, or the object itself."""
+    from lend.adapters import narwhals
+
+    return narwhals.native(obj) if adapter_of(type(obj)) is narwhals else obj
+
+
+def _check_index(obj: "Any", index: "Any") -> None:
     if index not in ("column", "drop", "metadata"):
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     cls = type(obj)
-    adapter = adapter_of(cls)
-    if adapter is None or not getattr(adapter, "NESTED", False):
+    if adapter_of(cls) is not _pandas():
         raise NotLendable.build(
             f"index={index!r} is about the index of a DataFrame of pandas, and {full_name(cls)} has none",
             came=full_name(cls),
             remedy="no index=",
         )
-    made: Table = adapter.table(obj, keys, take, copy, index=index)
-    return made
 
 
 def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
@@ -338,5 +390,5 @@ def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
         )
 
 
-def _article(noun: str) -> str:
+def article(noun: str) -> str:
     return f"an {noun}" if noun[:1] in "aeiouAEIOU" else f"a {noun}"

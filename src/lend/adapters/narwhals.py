@@ -16,13 +16,13 @@ def serves(cls: type) -> bool:
 
 
 @guarded
-def _native(obj: "Any") -> "Any":
+def native(obj: "Any") -> "Any":
     return obj.to_native()
 
 
 def column(obj: "Any", take: "Take", copy: "bool | None") -> "Any":
-    return take(_native(obj), copy)
+    return take(native(obj), copy)
 
 
 def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None") -> "Any":
-    return _native(obj)
+    return native(obj)

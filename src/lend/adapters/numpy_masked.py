@@ -3,9 +3,9 @@
 All protocols of a masked array show its data without the mask, so that it is known here before any is asked.
 """
 
+from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import guarded
-from lend.errors import UnsupportedLayout
 from lend.protocols.classes import bases_of, full_name
 
 TYPE_CHECKING = False
@@ -40,6 +40,7 @@ def _views(obj: "Any") -> "tuple[View, View | None]":
     return view(data), None if mask is None else view(mask)
 
 
+@lets_go
 def column(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     data, mask = _views(obj)
     if data.ndim != 1:
@@ -47,23 +48,14 @@ def column(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     return columns.masked(data, mask, take, copy)
 
 
+@lets_go
 def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None") -> "Table":
     from lend.tables import table
 
     data, mask = _views(obj)
     if data.ndim == 1 and data.dtype.fields is not None:
         made = table.of_structs(columns.masked(data, mask, take, copy))
-    elif data.ndim == 2:
-        count = data.shape[1]
-        parts = [
-            columns.masked(data[:, place], None if mask is None else mask[:, place], take, copy)
-            for place in range(count)
-        ]
-        made = table.of_columns(tuple(str(place) for place in range(count)), parts, len(data))
-    else:
-        raise UnsupportedLayout.build(
-            f"a table has rows and columns, and this array {data.ndim} dimension{'' if data.ndim == 1 else 's'}",
-            came=f"{full_name(type(obj))} of shape {data.shape}",
-            remedy='lend.table({"name": x})',
-        )
-    return made if keys is None else made.select(keys)
+        return made if keys is None else made.select(keys)
+    if data.ndim != 2:
+        raise columns.not_two_dimensions(data)
+    return columns.of_places(data, mask, keys, take, copy)

@@ -8,11 +8,13 @@ blocks of a frame (`_mgr`), and data and mask of its masked arrays (`_data`, `_m
 """
 
 from lend._core import copies
+from lend._core.letting_go import lets_go
+from lend.adapters import columns
 from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
 from lend.columns.nullness import Nulls
-from lend.errors import CopyRequired, NotLendable, UnsupportedType
+from lend.errors import CopyRequired, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
 from lend.views.view import View
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 _NONE, _NAN, _NAT = Nulls("none"), Nulls("nan"), Nulls("nat")
 _BYTES = Nulls("bytemask", 1)
 ISNULL = -(2**63)
-NESTED = True  # its columns may be of Python objects, and its tables have an index
 
 
 class Taken:
@@ -75,14 +76,29 @@ _LINES = {
 def column_of(series: "Any", take: "Take", *, copy: "bool | None" = None, nested: bool = False) -> "Column":
     """A Series, an Index or an array of pandas as a Column; its index is no part of it."""
     name = kinds.text_of(getattr(series, "name", None))
-    lease = _leased(series)
-    made = _of_values(getattr(lease, "array", lease), lease, name, _Wish(take, copy, nested))
-    return made if made.name == name else building.told(made, name, None)
+    return _line(_leased(series), name, _Wish(take, copy, nested))
+
+
+def _line(lease: "Any", name: str, wish: "_Wish") -> "Column":
+    """A Series, an Index or an array that is lend's alone."""
+    if kinds.is_index_of(lease, "Range"):
+        came = f"pandas {lease.dtype}[{len(lease)}]"
+        if len(lease):
+            remedy = 'copy=None; for a table index="metadata" or index="drop"'
+            wish.check(kinds.called(name), "is a RangeIndex, whose numbers lie nowhere", came, remedy)
+        copies.note(came, "a RangeIndex as numbers", lease.array.nbytes)
+    elif kinds.is_index_of(lease, "Multi"):
+        raise NotLendable.build(
+            f"a MultiIndex is of {lease.nlevels} columns, not one",
+            came=f"pandas.MultiIndex[{len(lease)}]",
+            remedy="one of its levels, lend.column(x.get_level_values(0)); or lend.table(x.to_frame(index=False))",
+        )
+    return _one(getattr(lease, "array", lease), lease, name, wish)
 
 
 def _leased(obj: "Any") -> "Any":
     """Another object over the same memory, which is lend's alone; pandas copies before it writes to what both have."""
-    return obj.copy(deep=False) if hasattr(obj, "array") else obj.view()
+    return obj.copy(deep=False) if hasattr(type(obj), "array") else obj.view()
 
 
 class _Wish:
@@ -93,16 +109,27 @@ class _Wish:
     def __init__(self, take: "Take", copy: "bool | None", nested: bool) -> None:
         self.take, self.copy, self.nested = take, copy, nested
 
+    def check(self, what: str, why: str, came: str, remedy: str) -> None:
+        """Refuse a copy that is not wanted."""
+        if self.copy is False:
+            raise CopyRequired.build(f"{what} {why}, and copy=False forbids that", came=came, remedy=remedy)
+
 
 def _of_values(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     """One array of pandas, or of NumPy, as a Column."""
     kind = kinds.kind_of(values)
+    if getattr(values, "ndim", 1) != 1:
+        raise UnsupportedLayout.build(
+            f"a column has one dimension, and {kinds.called(name)} has {values.ndim}",
+            came=f"{full_name(type(values))} of shape {values.shape}",
+            remedy="one column of it: x[:, i]",
+        )
     if kind == "numpy":
         return building.rows(*_block(values, lease), [name])[0]
     if kind == "wrapped":
         return _of_values(values.to_numpy(copy=False), lease, name, wish)
     if kind == "masked":
-        return _masked(values, lease, name)
+        return _masked(values, lease, name, wish)
     if kind == "arrow":
         return _arrow(values, name, wish)
     if kind == "categorical":
@@ -152,24 +179,26 @@ def _block(values: "Any", lease: "Any") -> "tuple[View, Any, Nulls]":
     return _view(values, lease), dtype, _NAN if values.dtype.kind in "fc" else _NONE
 
 
-def _masked(values: "Any", lease: "Any", name: str) -> "Column":
+def _masked(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     """Values and mask, both shared."""
     from lend.columns.column import Column
 
-    data, mask = _parts(values)
+    data, mask = _parts(values, name, wish)
     shown: dict[str, Any] = {"data": _view(data, lease), "validity": _view(mask, lease)}
     return Column.from_buffers(kinds.dtype_of(data.dtype), len(values), shown, nulls=_BYTES, name=name)
 
 
-def _parts(values: "Any") -> "tuple[Any, Any]":
+def _parts(values: "Any", name: str, wish: _Wish) -> "tuple[Any, Any]":
     """Data and mask of a masked array: those that it has, or else copies that it gives."""
     data: Any = getattr(values, "_data", None)
     mask: Any = getattr(values, "_mask", None)
     if kinds.is_line(data, len(values)) and kinds.is_line(mask, len(values)) and mask.dtype.kind == "b":
         return data, mask
+    came = f"pandas {values.dtype}[{len(values)}]"
+    wish.check(kinds.called(name), "is given by pandas in copies alone: it shows no mask", came, "copy=None")
     mask = values.isna()
     data = values.to_numpy(dtype=kinds.numpy_dtype(values.dtype), na_value=0)
-    copies.note(f"pandas {values.dtype}[{len(values)}]", "pandas shows no mask", data.nbytes + mask.nbytes)
+    copies.note(came, "pandas shows no mask", data.nbytes + mask.nbytes)
     return data, mask
 
 
@@ -185,21 +214,24 @@ def _categorical(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column
     from lend.columns.column import Column
 
     categories = values.categories
-    words = _single(_of_values(categories.array, _leased(categories), "", wish))
+    words = _single(_line(_leased(categories), name, wish), f"the categories of {kinds.called(name)}", wish)
     codes = values.codes
     dtype = kinds.dictionary_dtype(codes.dtype, words.dtype, bool(values.ordered))
     shown: dict[str, Any] = {"data": _view(codes, lease)}
-    return Column.from_buffers(
-        dtype, len(values), shown, nulls=Nulls("sentinel", None, -1), dictionary=words, name=name
-    )
+    told = building.told(words, "", None)
+    return Column.from_buffers(dtype, len(values), shown, nulls=Nulls("sentinel", None, -1), dictionary=told, name=name)
 
 
-def _single(column: "Column") -> "Column":
+def _single(column: "Column", what: str, wish: _Wish) -> "Column":
     """One chunk, by a copy where it has several."""
-    if len(column.chunks) == 1:
+    count = len(column.chunks)
+    if count == 1:
         return column
+    from lend.columns import refusals
     from lend.columns.converting import combined
 
+    if len(column):
+        wish.check(what, f"lie in {count} chunks, which are to be one", refusals.came(column), "copy=None")
     return combined(column)
 
 
@@ -208,7 +240,7 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     from lend.columns.column import Column
 
     ends = [
-        _single(_of_values(end.array, _leased(end), side, wish))
+        _single(_line(_leased(end), side, wish), f"the ends of {kinds.called(name)}", wish)
         for side, end in (("left", values.left), ("right", values.right))
     ]
     dtype = kinds.interval_dtype(values.dtype, ends[0].dtype, ends[1].dtype)
@@ -220,19 +252,20 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
 
 def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     """Python objects: text by pyarrow or polars, in a copy; what else they are only where that was asked for."""
+    from pandas import isna
     from pandas.api.types import infer_dtype
 
     array = values if hasattr(values, "strides") else values.to_numpy(copy=False)
     found = infer_dtype(array, skipna=True)
     came = f"pandas {values.dtype}[{len(array)}]"
-    if found == "empty":
+    if found == "empty" or (found != "string" and isna(array).all()):
         return _named(kinds.nulls_column(len(array)), name)
-    if wish.copy is False:
-        raise CopyRequired.build(
-            f"{kinds.called(name)} is of Python objects, shared with nobody (object strings)",
-            came=came,
-            remedy="copy=None, which makes text of strings in a copy",
-        )
+    wish.check(
+        kinds.called(name),
+        "is of Python objects, shared with nobody (object strings)",
+        came,
+        "copy=None, which makes text of strings in a copy",
+    )
     if found != "string" and not wish.nested:
         raise _mixed(array, name, came)
     made = _converted(array, found == "string", name, came)
@@ -251,9 +284,9 @@ def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
     missing = isna(array)
     row = next((i for i, value in enumerate(array) if not missing[i] and not isinstance(value, str)), 0)
     return UnsupportedType.build(
-        f"{kinds.called(name)} is of objects: row {row} is {kinds.article(full_name(type(array[row])))}, no text",
+        f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy="nested=True, where pyarrow finds a type for all of them; or x.astype() to one",
+        remedy="lend.column(x, nested=True), where pyarrow finds a type for all of them; or x.astype() to one",
     )
 
 
@@ -276,9 +309,12 @@ def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":
             missing = error
             break
     if missing is not None:
+        row = next((i for i, value in enumerate(array) if kinds.is_no_utf8(value)), None)
         raise UnsupportedType.from_producer(
             missing,
-            f"{kinds.called(name)} is of Python objects that are no values of one type",
+            f"{kinds.called(name)} is of Python objects that are no values of one type"
+            if row is None
+            else f"{kinds.called(name)} is of text that is no UTF-8: row {row} has a lone surrogate",
             door=library,
             came=came,
         ) from missing
@@ -317,12 +353,8 @@ def columns_of(
     found = _by_blocks(lease, names, wanted, wish) or _by_series(lease, names, wanted, wish)
     made = Taken([names[place] for place in wanted], found, len(lease))
     made.writes = sum(array.nbytes for array in lease.__dict__.get("_lend_arrays", ()))
-    pandas_index.take(made, lease, [labels[place] for place in wanted], index, _index_column, wish)
+    pandas_index.take(made, lease, [labels[place] for place in wanted], index, _line, wish)
     return made
-
-
-def _index_column(level: "Any", name: str, wish: _Wish) -> "Column":
-    return _named(_of_values(level.array, _leased(level), name, wish), name)
 
 
 def _by_blocks(lease: "Any", names: "Sequence[str]", wanted: "Sequence[int]", wish: _Wish) -> "list[Column] | None":
@@ -364,22 +396,33 @@ def serves(cls: type) -> bool:
     return is_frame(cls) or is_line(cls)
 
 
+@lets_go
 def column(obj: "Any", take: "Take", copy: "bool | None", nested: bool = False) -> "Any":
     if is_frame(type(obj)):
-        raise NotLendable.build(
-            f"a {full_name(type(obj))} is a table, no column",
-            came=full_name(type(obj)),
-            remedy='lend.table(x), or one column of it: lend.column(x["name"])',
-        )
+        raise columns.no_column(obj)
     made: Column = guarded(lambda asked: column_of(asked, take, copy=copy, nested=nested))(obj)
     return made
 
 
+@guarded
+def _names(frame: "Any") -> "list[str]":
+    return [kinds.text_of(label) for label in frame.columns]
+
+
+@lets_go
 def table(
     obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None", index: "str | None" = None
 ) -> "Any":
     from lend.tables import table as tables
 
+    if not is_frame(type(obj)):
+        raise NotLendable.build(
+            f"{columns.article(full_name(type(obj)))} is one column, no table",
+            came=full_name(type(obj)),
+            remedy='lend.column(x), or lend.table({"name": x})',
+        )
     made: Any = tables
+    if keys is not None:
+        keys = kinds.places(_names(obj), keys)
     taken = guarded(lambda asked: columns_of(asked, take, copy=copy, index=index, keys=keys))(obj)
-    return made.of_columns(tuple(taken.names), taken.columns, taken.length)
+    return made.of_columns(tuple(taken.names), taken.columns, taken.length, taken.metadata or None)

@@ -82,7 +82,9 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None) -> 
         return _times(column)
     extension = column.dtype.extension
     if extension is not None and extension[0] in ("pandas.period", "pandas.interval"):
-        return _period(column) if extension[0] == "pandas.period" else _interval(column)
+        made = _period(column) if extension[0] == "pandas.period" else _interval(column)
+        if made is not None:
+            return made
     return _arrow(column)
 
 
@@ -394,34 +396,49 @@ def _arrow(column: "Column") -> Giving:
     return giving
 
 
-def _period(column: "Column") -> Giving:
+def _said(column: "Column", key: str) -> "Any":
+    """What the metadata of an extension type of pandas' own says; None where it says nothing that can be read."""
     from json import loads
 
+    try:
+        found = loads((column.dtype.extension or ("", None))[1] or b"{}")
+    except ValueError:
+        return None
+    return found.get(key) if isinstance(found, dict) else None
+
+
+def _period(column: "Column") -> "Giving | None":
+    """Periods as pandas has them; None where these are not told as pandas tells them."""
+    import pandas as pd
+
     giving = Giving(column, "period")
-    _joined(giving, column)
     least = -(2**63)
     said = all(part.nulls.kind == "sentinel" and part.nulls.value == least for part in column.chunks)
-    if not said and _own_nulls(column):
-        return _arrow(column)
-    freq = loads((column.dtype.extension or ("", b"{}"))[1] or b"{}").get("freq")
+    if column.dtype.value_type != "int64" or (not said and _own_nulls(column)):
+        return None
+    try:
+        dtype = pd.PeriodDtype(_said(column, "freq"))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    _joined(giving, column)
 
     def made() -> "Any":
-        import pandas as pd
-
-        return pd.arrays.PeriodArray(_array(converting.combined(column), "int64"), dtype=pd.PeriodDtype(freq))
+        return pd.arrays.PeriodArray(_array(converting.combined(column), "int64"), dtype=dtype)
 
     giving.values = made
     return giving
 
 
-def _interval(column: "Column") -> Giving:
-    from json import loads
-
-    if len(column.chunks) != 1 or column.nulls.kind != "none":
-        return _arrow(column)
+def _interval(column: "Column") -> "Giving | None":
+    """The same of intervals."""
+    closed = _said(column, "closed")
+    sides = tuple(name for name, _ in column.dtype.children)
+    if sides != ("left", "right") or closed not in ("left", "right", "both", "neither"):
+        return None
+    if len(column.chunks) != 1 or _own_nulls(column):
+        return None
     start, stop = column.offset, column.offset + len(column)
     ends = [plan(child[start:stop]) for child in column.children]
-    closed = loads((column.dtype.extension or ("", b"{}"))[1] or b"{}").get("closed", "right")
 
     def made() -> "Any":
         import pandas as pd
@@ -463,7 +480,9 @@ def give_frame(
     names, rows = list(table.names), len(table)
     series = [giving.make() for giving in plan_frame(table, dtype_backend, nulls)]
     levels = said.get("index", []) if index != "column" else []
-    places = [names.index(name) for name, _ in levels if name in names]
+    places: list[int] = []
+    for name, _ in levels:
+        places += [place for place, other in enumerate(names) if other == name and place not in places][:1]
     if len(places) < len(levels):
         places = []
     stays = [place for place in range(len(names)) if place not in places]
@@ -472,12 +491,13 @@ def give_frame(
         found = _index([series[place].array for place in places], levels) if places else _range(said, rows)
         if found is not None:
             frame.index = found
-    labels: list[Any] = [names[place] for place in stays]
-    told = [pandas_index.read(label) for label in said.get("labels", ())]
-    if [kinds.text_of(label) for label in told] == labels:
-        labels = told
+    labels = pandas_index.labels_of(said, [names[place] for place in stays])
     tuples = bool(labels) and all(isinstance(label, tuple) for label in labels)
-    frame.columns = pd.Index(labels, tupleize_cols=tuples)
+    kind = object if None in labels else None  # else it would be NaN, and integers beside it floats
+    frame.columns = pd.Index(labels, dtype=kind, tupleize_cols=tuples)
+    over = [pandas_index.read(name) for name in said.get("names", ())]
+    if len(over) == frame.columns.nlevels:
+        frame.columns.names = over
     return frame
 
 

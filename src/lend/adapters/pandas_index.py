@@ -1,6 +1,8 @@
 """The index of a frame and the labels that are no text: which columns say them, and what the metadata keeps."""
 
+from lend._core import copies
 from lend.adapters import pandas_kinds as kinds
+from lend.adapters.columns import article
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
@@ -9,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 KEY = b"lend.pandas"  # a JSON object: "index": names of columns and their labels; "range"; "labels"
+PANDAS = b"pandas"
 MODES = (None, "column", "drop", "metadata")
 
 
@@ -22,9 +25,9 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
     index = frame.index
     if not is_default(index) and mode != "drop":
         if mode == "metadata":
-            if not is_range(index):
+            if not kinds.is_index_of(index, "Range"):
                 raise UnsupportedType.build(
-                    f"index='metadata' keeps a RangeIndex, and this is {kinds.article(type(index).__name__)}",
+                    f"index='metadata' keeps a RangeIndex, and this is {article(type(index).__name__)}",
                     came=f"pandas {index.dtype}[{len(index)}]",
                     remedy="index=None, which makes columns of it",
                 )
@@ -33,9 +36,8 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
             levels = list(index.names)
             columns, told = [], []
             for number, label in enumerate(levels):
-                level = index.get_level_values(number) if len(levels) > 1 else index
                 name = kinds.text_of(label) if label is not None else f"__index_level_{number}__"
-                columns.append(column_of(level, name, wish))
+                columns.append(column_of(_level(index, number, name, wish), name, wish))
                 told.append([name, written(label)])
             made.columns[:0] = columns
             made.names[:0] = [name for name, _ in told]
@@ -43,17 +45,27 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
                 said["index"] = told
     if any(type(label) is not str for label in labels):
         said["labels"] = [written(label) for label in labels]
+    if any(name is not None for name in frame.columns.names):
+        said["names"] = [written(name) for name in frame.columns.names]
     if said:
         made.metadata[KEY] = dumps(said).encode()
 
 
-def is_range(index: "Any") -> bool:
-    return hasattr(index, "start") and hasattr(index, "step") and not hasattr(index, "freq")
+def _level(index: "Any", number: int, name: str, wish: "Any") -> "Any":
+    """One level of an index, as one that is lend's alone."""
+    if not kinds.is_index_of(index, "Multi"):
+        return index.copy(deep=False)
+    came = f"pandas.MultiIndex[{len(index)}]"
+    if len(index):
+        wish.check(kinds.called(name), "is a level of a MultiIndex, whose values lie nowhere", came, 'index="drop"')
+    level = index.get_level_values(number)
+    copies.note(came, "a level of a MultiIndex as values", level.nbytes)
+    return level
 
 
 def is_default(index: "Any") -> bool:
     """RangeIndex(0, n, 1) without a name, which says nothing."""
-    return is_range(index) and index.name is None and index.start == 0 and index.step == 1
+    return kinds.is_index_of(index, "Range") and index.name is None and index.start == 0 and index.step == 1
 
 
 def written(label: "Any") -> "Any":
@@ -89,7 +101,29 @@ def told(metadata: "Mapping[bytes, bytes]") -> "dict[str, Any]":
     from json import loads
 
     try:
+        if KEY not in metadata and PANDAS in metadata:
+            return _told_by_pandas(loads(metadata[PANDAS]))
         found = loads(metadata.get(KEY, b"{}"))
-    except ValueError:
+    except (ValueError, KeyError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _told_by_pandas(said: "Any") -> "dict[str, Any]":
+    """The same of what pandas itself says to Arrow, as pyarrow writes it."""
+    levels = said["index_columns"]
+    if len(levels) == 1 and isinstance(levels[0], dict):
+        found = levels[0]
+        return {"range": [found["start"], found["stop"], found["step"], found["name"]]}
+    names = {part["field_name"]: part["name"] for part in said["columns"]}
+    return {"index": [[name, names[name]] for name in levels]}
+
+
+def labels_of(said: "dict[str, Any]", names: "list[str]") -> "list[Any]":
+    """The labels of some columns: those that were told of their names, of the others the names."""
+    known: dict[str, list[Any]] = {}
+    for label in said.get("labels", ()):
+        found = read(label)
+        known.setdefault(kinds.text_of(found), []).append(found)
+    # of several labels of one text the first is of the first column: what stands in the middle is not left out
+    return [known[name].pop(0) if known.get(name) else name for name in names]

@@ -4,7 +4,7 @@ import sys
 
 from lend.dtypes.dtype import DType
 from lend.errors import UnsupportedType
-from lend.protocols.classes import bases_of, full_name
+from lend.protocols.classes import bases_of, full_name, module_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,13 +53,23 @@ def called(name: str) -> str:
     return f"column {name!r}" if name else "this column"
 
 
-def article(noun: str) -> str:
-    return f"an {noun}" if noun[:1] in "aeiouAEIOU" else f"a {noun}"
-
-
 def is_line(array: "Any", length: int) -> bool:
     """Whether it is an ndarray of so many elements."""
     return hasattr(type(array), "strides") and array.shape == (length,)
+
+
+def is_index_of(obj: "Any", kind: str) -> bool:
+    """Whether it is a RangeIndex ("Range") or a MultiIndex ("Multi")."""
+    return any(full_name(base).endswith(f".{kind}Index") and module_of(base).startswith("pandas")
+               for base in bases_of(type(obj)))  # fmt: skip
+
+
+def is_no_utf8(value: "Any") -> bool:
+    """Whether it is a text with half a character in it."""
+    try:
+        return isinstance(value, str) and not value.encode()
+    except UnicodeEncodeError:
+        return True
 
 
 def is_string(dtype: "Any") -> bool:
@@ -96,10 +106,14 @@ def zone_text(zone: "Any") -> str:
     named = getattr(zone, "key", None) or getattr(zone, "zone", None)
     if type(named) is str:
         return named
-    if text.startswith(("UTC+", "UTC-")):
-        return text[3:]
     if text in ("UTC", "tzutc()"):
         return "UTC"
+    offset = zone.utcoffset(None)  # None where it is another in summer
+    if offset is not None:
+        minutes, rest = divmod(offset.total_seconds(), 60)
+        if not rest:
+            hours, minutes = divmod(abs(int(minutes)), 60)
+            return f"{'-' if offset.days < 0 else '+'}{hours:02}:{minutes:02}"
     file = getattr(zone, "_filename", None)  # of dateutil, which tells its name by nothing else
     if type(file) is str and "zoneinfo/" in file:
         return file.rpartition("zoneinfo/")[2]

@@ -6,6 +6,7 @@ does not. Observed with polars 2.1.
 
 import sys
 
+from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import guarded
 from lend.errors import NotLendable, UnsupportedType
@@ -29,6 +30,7 @@ def _lazy(cls: type) -> bool:
     return shows(cls, "collect") and shows(cls, "collect_schema")
 
 
+@lets_go
 def column(obj: "Any", take: "Take", copy: "bool | None") -> "Column | Any":
     """A Series by its stream, which keeps its chunks."""
     if not shows(type(obj), "to_physical"):
@@ -38,6 +40,7 @@ def column(obj: "Any", take: "Take", copy: "bool | None") -> "Column | Any":
     return obj
 
 
+@lets_go
 def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None") -> "Table | Any":
     """A frame by its own stream where that changes nothing; else by its columns."""
     if _lazy(type(obj)):

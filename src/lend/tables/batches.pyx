@@ -8,10 +8,12 @@ from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend.columns.giving cimport describe_named, sayable
 from lend.columns.giving cimport fill as fill_column
 from lend.columns.column cimport Column
-from lend.protocols.arrow cimport array_capsule, begin_array, copy_schema, describe_type, give_node, schema_capsule
+from lend.protocols.arrow cimport (
+    array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule,
+)
 from lend.protocols.arrow_check cimport metadata_size
 from lend.protocols.arrow_stream cimport next_array, stream_capsule, take_stream_capsule
-from lend.tables.table cimport UNKNOWN_ROWS, Table, check_all, column_at, pieces, table_of_batches, table_of_columns
+from lend.tables.table cimport UNKNOWN_ROWS, Table, check_all, column_at, other_columns, pieces, table_of_batches
 
 from types import MethodType
 
@@ -30,7 +32,6 @@ def schema(Table table not None):
 
 cdef Table sayable_table(Table table, bint types_alone=False):
     """The table in a form that Arrow has: itself, or one whose columns are where they must be copied, and counted."""
-    cdef Table made
     cdef Py_ssize_t i
     if table.arrays is not None:
         return table
@@ -38,9 +39,7 @@ cdef Table sayable_table(Table table, bint types_alone=False):
     given = [sayable(<Column> (column[:0] if types_alone else column)) for column in columns]
     if all([one is other for one, other in zip(columns, given)]):
         return table
-    made = table_of_columns(table.names, given, 0 if types_alone else table.rows)
-    made.types = table.types
-    return made
+    return other_columns(table, table.names, given, 0 if types_alone else table.rows)
 
 
 def array_method(Table table not None):
@@ -135,12 +134,18 @@ cdef int describe(object given, ArrowSchema* out) except -1:
     cdef Table table = <Table> given
     cdef Py_ssize_t i
     cdef const char* blob = NULL
+    cdef bytes told
+    cdef Py_ssize_t size = 0
     if table.arrays is not None:
         return copy_schema(&table.types.schema, out, b"")
-    if table.types is not None:
+    if table.told_metadata:
+        told = encoded_metadata(table.told_metadata)
+        blob, size = told, len(told)
+    elif table.types is not None and table.types.schema.metadata is not NULL:
         blob = table.types.schema.metadata
+        size = metadata_size(blob)
     names = [refusals.encoded(name, i) for i, name in enumerate(table.names)]
-    describe_type(out, b"+s", b"", 0, table.width, False, blob, 0 if blob is NULL else metadata_size(blob))
+    describe_type(out, b"+s", b"", 0, table.width, False, blob, size)
     try:
         for i in range(table.width):
             describe_named(column_at(table, i), out.children[i], <bytes> names[i])

@@ -118,6 +118,15 @@ def unequal(names: "Sequence[str]", lengths: "Sequence[int]") -> LendError:
     )
 
 
+def other_length(column: "Any", rows: int) -> LendError:
+    from lend.columns import refusals
+
+    return MalformedDescriptor.build(
+        f"{refusals.named(column)} has {len(column)} elements, and its table {rows} row{'' if rows == 1 else 's'}",
+        came=refusals.came(column),
+    )
+
+
 def drained(came: str) -> MalformedDescriptor:
     return MalformedDescriptor.build(
         "this stream was already consumed: lend took all of it before, and it gives no rows a second time",

@@ -12,7 +12,7 @@ cdef class Table:
     cdef list made               # a Column for each place, or None until it is asked for; nobody else has these
     cdef list handed             # what was handed out of them: whoever has one may release it
     cdef tuple told_names        # once they are known
-    cdef object told_metadata
+    cdef dict told_metadata      # of one that came by no Arrow; None where nobody told any
     cdef object pending          # of a lazy table the capsule of its stream, until it is handed on
     cdef Py_ssize_t rows         # UNKNOWN_ROWS: lazy
     cdef Py_ssize_t width        # columns
@@ -24,6 +24,7 @@ cdef enum:
 
 cdef Table table_of_batches(list owners, SchemaOwner types)
 cdef Table table_of_columns(tuple names, list columns, Py_ssize_t rows)
+cdef Table other_columns(Table table, tuple names, list columns, Py_ssize_t rows)
 cdef Table lazy_table(object capsule, SchemaOwner types)
 cdef Column column_at(Table table, Py_ssize_t place)
 cdef Column twin(Column column, object name)

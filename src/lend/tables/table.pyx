@@ -38,6 +38,14 @@ cdef Table table_of_columns(tuple names, list columns, Py_ssize_t rows):
     return made
 
 
+cdef Table other_columns(Table table, tuple names, list columns, Py_ssize_t rows):
+    """A Table of other columns, which nobody else has, with the metadata of one."""
+    cdef Table made = table_of_columns(names, columns, rows)
+    made.types = table.types
+    made.told_metadata = table.told_metadata
+    return made
+
+
 cdef Table lazy_table(object capsule, SchemaOwner types):
     """A Table of which the types alone are known: its rows are still in the stream."""
     cdef Table made = Table.__new__(Table)
@@ -203,9 +211,17 @@ def places(tuple names not None, keys):
     return [place_of(names, key) for key in keys]
 
 
-def of_columns(tuple names not None, list columns not None, Py_ssize_t rows):
+def of_columns(tuple names not None, list columns not None, Py_ssize_t rows, dict metadata=None):
     """A Table of Columns of one length, for the adapters: each in an object of its own, under its name."""
-    return table_of_columns(names, [twin(<Column?> column, name) for name, column in zip(names, columns)], rows)
+    cdef Table made = table_of_columns(names, [twin(<Column?> column, name) for name, column in zip(names, columns)],
+                                       rows)
+    cdef Column column
+    for column in made.made:
+        if column.record.length != rows:
+            from lend.tables import refusals
+            raise refusals.other_length(column, rows)
+    made.told_metadata = metadata
+    return made
 
 
 def of_structs(Column column not None):
@@ -304,6 +320,8 @@ cdef class Table:
     @property
     def metadata(self):
         """What the producer told of the whole table, as a new dict of bytes."""
+        if self.told_metadata is not None:
+            return dict(self.told_metadata)
         return {} if self.types is None else arrow.metadata_of_schema(&self.types.schema)
 
     @property
@@ -345,13 +363,10 @@ cdef class Table:
     def select(self, keys):
         """Some of the columns, by names or numbers, in the order given; the others are not even looked at."""
         cdef list wanted = places(self.names, keys)
-        cdef Table made
         refuse_lazy(self)
         names = self.names
-        made = table_of_columns(tuple([names[place] for place in wanted]),
-                                [twin(column_at(self, place), None) for place in wanted], self.rows)
-        made.types = self.types
-        return made
+        return other_columns(self, tuple([names[place] for place in wanted]),
+                             [twin(column_at(self, place), None) for place in wanted], self.rows)
 
     @property
     def chunks(self):
@@ -406,12 +421,11 @@ cdef class Table:
 cdef Table rows_of(Table table, Py_ssize_t start, Py_ssize_t stop):
     """The rows from start to stop."""
     cdef Py_ssize_t i
-    cdef Table made = table_of_columns(
-        table.names, [column_at(table, i)[start:stop] for i in range(table.width)], stop - start)
+    cdef Table made = other_columns(
+        table, table.names, [column_at(table, i)[start:stop] for i in range(table.width)], stop - start)
     for i in range(table.width):
         if made.made[i] is table.made[i]:
             made.made[i] = twin(<Column> table.made[i], None)
-    made.types = table.types
     return made
 
 
@@ -423,7 +437,6 @@ cdef list pieces(Table table):
     cdef Column chunk
     cdef list used = [0] * table.width
     cdef list numbers = [0] * table.width
-    cdef Table made
     refuse_lazy(table)
     names = table.names
     queues = [[part for part in column_at(table, i).chunks if (<Column> part).record.length]
@@ -444,8 +457,6 @@ cdef list pieces(Table table):
                 used[i] = 0
             else:
                 used[i] = left + step
-        made = table_of_columns(names, columns, step)
-        made.types = table.types
-        found.append(made)
+        found.append(other_columns(table, names, columns, step))
         at += step
     return found
