@@ -349,6 +349,30 @@ def type_name_of(producer):
     return type_name(producer)
 
 
+def living(tuple classes):
+    """Objects of lend's own that the collector knows: of some classes exactly, and every Owner.
+
+    Others build tuples that the collector shows half made, and that must have no second holder: so the list of all is
+    gone before any Python code can run in another thread.
+    """
+    from gc import get_objects
+    cdef list found = []
+    cdef list everything = get_objects()
+    for obj in everything:
+        cls = type(obj)
+        if issubclass_of(<PyObject*> cls, <PyObject*> Owner):
+            found.append(obj)
+            continue
+        for wanted in classes:
+            if cls is wanted:
+                found.append(obj)
+    return found
+
+
+cdef extern from "Python.h":
+    bint issubclass_of "PyType_IsSubtype"(PyObject* cls, PyObject* base)
+
+
 guard(BufferOwner)
 guard(DLPackOwner)
 guard(ObjectOwner)

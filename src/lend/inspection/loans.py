@@ -10,7 +10,7 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any, overload
 
-from lend._core.owners import Owner
+from lend._core.owners import living
 from lend.device import Device
 from lend.errors import LeaseLost
 from lend.views.buffers import Buffer
@@ -20,6 +20,8 @@ from lend.views.view import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Self
+
+    from lend._core.owners import Owner
 
 __all__ = ["Loan", "Loans", "loans"]
 
@@ -207,7 +209,7 @@ def loans() -> Loans:
     owners: dict[int, Owner] = {}
     devices: dict[int, Device | None] = {}
     views: dict[int, int] = {}
-    for obj in gc.get_objects():
+    for obj in living((View, Buffer)):
         cls = type(obj)  # never isinstance: it would ask foreign objects for their __class__
         if cls is View or cls is Buffer:
             owner, device = _owner_and_device(obj)
@@ -215,7 +217,7 @@ def loans() -> Loans:
                 continue
             views[id(owner)] = views.get(id(owner), 0) + 1
             devices[id(owner)] = device
-        elif issubclass(cls, Owner) and _is_settled(obj):
+        elif _is_settled(obj):
             owner = obj
         else:
             continue
