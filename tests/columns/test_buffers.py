@@ -215,3 +215,19 @@ def test_the_memory_stays_after_a_release_when_its_address_was_told():
     array = np.asarray(Told(column))
     column.release()
     assert (array.tolist(), made.released) == ([1, 2], {})
+
+
+@pytest.mark.parametrize("format", ["u", "U", "+l", "+L"])
+def test_offsets_of_no_elements_are_not_asked_for(format):
+    children = [Node("n", 0)] if "l" in format.lower() else []
+    buffers = [None, b""] if children else [None, b"", b""]
+    empty = column(Node(format, 0, 0, buffers=buffers, children=children))
+    assert empty.buffers["offsets"].view().tolist() == [0]
+    assert empty.buffer_facts(1) is None
+
+
+@pytest.mark.parametrize("views", [b"\xff" * 16 + bytes(16), bytes(32)], ids=["garbage", "empty"])
+def test_views_have_one_place_and_nothing_of_them_is_taken_for_a_size(views):
+    node = Node("vu", 2, 0, buffers=[None, views, b"abc", struct.pack("q", 3)])
+    facts = [column(node).buffer_facts(place) for place in (0, 1, 2)]
+    assert [fact and fact[1] for fact in facts] == [None, 32, None]

@@ -12,8 +12,9 @@ from lend.columns.building import of_chunks
 from lend.columns.nullness import Nulls
 from lend.errors import MalformedDescriptor, UnsupportedType
 from support import column_forms as make
+from support.arrow_structs import Made, Node
 
-MASKS = ["bits", "inverted bits", "bytes of 1", "bytes of 0", "strided bytes", "bytes backwards"]
+MASKS = make.MASKS
 
 
 def carried_out(name, column):
@@ -256,3 +257,32 @@ def test_offsets_further_apart_than_32_bits_are_told_anew():
     source, to = lend.view(struct.pack("=7q", *rows)), lend.view(bytearray(56))
     joining.rebase(to.ptr, 8, source.ptr, 8, 2**33 - 5, 7)
     assert to.reinterpret("int64").tolist() == [row - 2**33 + 5 for row in rows]
+
+
+LEADING_OUT = {
+    "text": Node("u", 3, buffers=[None, struct.pack("4i", 0, 10**9, 2, 3), b"abc"]),
+    "large text": Node("U", 3, buffers=[None, struct.pack("4q", 0, 2**50, 2, 3), b"abc"]),
+    "lists": Node(
+        "+l", 3, buffers=[None, struct.pack("4i", 0, 10**9, 2, 3)], children=[Node("c", 3, buffers=[None, b"abc"])]
+    ),
+}
+
+
+@pytest.mark.parametrize("cut", [slice(0, 1), slice(1, 2)], ids=str)
+@pytest.mark.parametrize("change", ["compact", "widened", "narrowed"])
+@pytest.mark.parametrize("case", LEADING_OUT)
+def test_of_a_slice_no_offset_is_followed_out_of_the_memory(case, change, cut):
+    column = lend.column(Made(LEADING_OUT[case]))[cut]
+    try:
+        found = getattr(converting, change)(column)
+    except MalformedDescriptor as error:
+        assert "its offsets go from" in str(error)
+    else:
+        assert found is column
+
+
+@pytest.mark.parametrize("case", LEADING_OUT)
+def test_slices_that_lead_out_are_not_joined(case):
+    column = lend.column(Made(LEADING_OUT[case]))
+    with pytest.raises(MalformedDescriptor, match="its offsets go from"):
+        converting.combined(of_chunks([column[:1], column[2:]]))

@@ -6,6 +6,7 @@ import math
 import struct
 import weakref
 
+import numpy as np
 import pytest
 
 import lend
@@ -465,3 +466,26 @@ def test_every_refusal_gives_the_memory_back():
     del made
     gc.collect()
     assert [part() for part in living.values()] == [None, None]
+
+
+@pytest.mark.parametrize("role", ["data", "offsets"])
+def test_pointers_to_objects_are_no_numbers(role):
+    objects = np.array([None, None], dtype=object)
+    buffers = {"data": objects} if role == "data" else {"offsets": objects, "data": b""}
+    with pytest.raises(UnsupportedType, match="is of pointers to Python objects"):
+        Column.from_buffers("int64" if role == "data" else "large_utf8", 1, buffers)
+
+
+def test_a_class_of_the_same_name_is_no_column():
+    other = type("Column", (), {"chunks": (1,), "dtype": lend.DType("int64"), "name": "a", "__len__": lambda self: 3})
+    dtype = lend.DType.from_arrow("+s", fields=[("a", lend.DType("int64"))])
+    with pytest.raises(TypeError, match="children are Columns, not Column"):
+        Column.from_buffers(dtype, 3, {}, children=[other()])
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_what_has_a_child_that_may_not_be_written_to_says_so(readonly):
+    memory = bytes(24) if readonly else bytearray(24)
+    dtype = lend.DType.from_arrow("+s", fields=[("a", lend.DType("int64"))])
+    child = Column.from_buffers("int64", 3, {"data": memory})
+    assert Column.from_buffers(dtype, 3, {}, children=[child]).readonly is readonly

@@ -1,10 +1,11 @@
 """Columns given on as Arrow data: the same memory, the same values, and nothing of their source changed."""
 
+import ctypes
 import random as randomness
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lend
@@ -52,6 +53,7 @@ def test_what_was_given_and_taken_again_has_the_same_type(drawn):
 def test_pyarrow_finds_what_was_given_valid_and_of_the_same_values(drawn, cut):
     pa = pytest.importorskip("pyarrow")
     kind, values, random = drawn
+    assume(kind.format != "tiM")  # pyarrow 25 has no class for months: KeyError: 21
     found = pa.array(lend.column(Made(encode(kind, values, random)))[cut])
     check(found, kind)
     # pyarrow forgets the offset of the entries of a map
@@ -246,3 +248,24 @@ def test_what_arrow_has_no_type_for_is_refused_by_its_name():
     np = pytest.importorskip("numpy")
     with pytest.raises(lend.LendError, match="Arrow has no complex128, of which this column is"):
         lend.column(np.array([1j])).__arrow_c_array__()
+
+
+CAPSULES = {
+    "schema": lambda column: column.__arrow_c_schema__(),
+    "type of an array": lambda column: column.__arrow_c_array__()[0],
+    "array": lambda column: column.__arrow_c_array__()[1],
+    "stream": lambda column: column.__arrow_c_stream__(),
+}
+
+
+@pytest.mark.parametrize("kind", CAPSULES)
+def test_a_capsule_that_somebody_gave_another_name_is_released_all_the_same(kind):
+    made = Made(Node("l", 1, buffers=[None, bytes(8)]))
+    column = lend.column(made)
+    owner, held = column.owner, CAPSULES[kind](column)
+    rename, name = ctypes.pythonapi.PyCapsule_SetName, ctypes.c_char_p(b"used")
+    rename(ctypes.py_object(held), name)
+    del column, held
+    assert (owner.exports, made.released) == (0, {})
+    del owner
+    assert made.released == {"": 1}

@@ -4,6 +4,7 @@ import math
 import struct
 
 import lend
+from lend.columns import converting
 from lend.columns.nullness import Nulls
 
 Column = lend.Column
@@ -20,6 +21,7 @@ NULL_FORMS = {
     "nat": Nulls("nat"),
     "sentinel": Nulls("sentinel", None, -99),
 }
+MASKS = ["bits", "inverted bits", "bytes of 1", "bytes of 0", "strided bytes", "bytes backwards"]
 LAID = ("side by side", "strided", "backwards", "swapped", "swapped and strided")
 _CODES = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I", "uint64": "Q",
@@ -201,3 +203,15 @@ def snapshot(column):
 def addresses(column):
     """Where each buffer of one chunk begins at element 0 of the column's own, by role."""
     return {role: part.ptr for role, part in column.buffers.items() if not isinstance(part, tuple)}
+
+
+def carried_out(module, name, column, *args):
+    """What a function makes of a column; its draft told the bytes, and the source is what it was."""
+    before = snapshot(column)
+    draft = getattr(module, name)(column, *args)
+    with lend.copies() as made:
+        result = getattr(converting, name)(column, *args)
+    assert made.bytes == draft.nbytes, "the bytes that were told are those that were written"
+    assert bool(made.bytes) <= bool(draft.reasons) or name == "compact", "what is written has a reason"
+    assert snapshot(column) == before, "nobody changes the source"
+    return result

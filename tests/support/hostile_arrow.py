@@ -9,6 +9,7 @@ import random
 import struct
 
 import lend
+from lend.columns import converting
 from lend.errors import LendError
 
 from .arrow_structs import Made, Node, Streamed, metadata
@@ -289,6 +290,7 @@ def used(column):
             lambda column: column.null_count, lambda column: column[:1].tolist(), lambda column: column[-1:].tolist(),
             lambda column: [bytes(each) for each in column.buffers.values() if not isinstance(each, tuple)],
             lambda column: column.view().tolist(), lambda column: column.__arrow_c_array__(),
+            converting.compact, converting.widened, converting.narrowed, converting.codes_with_sentinel,
         ):  # fmt: skip
             try:
                 use(part)

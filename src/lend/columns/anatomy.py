@@ -187,12 +187,18 @@ class Anatomy:
         if n:
             kernels.gather(to, self.width, self.at(start), self.step, self.width, swap_of(self.dtype), n)
 
-    def offsets(self, *rows: int) -> "list[int]":
-        """Some of the offsets of text and lists."""
-        if self.data is None:
-            return [0] * len(rows)
-        first, kind = self.data, f"int{8 * self.width}"
-        return [View.from_pointer(first + row * self.width, 1, kind, owner=self.held).item() for row in rows]
+    def span(self, start: int, stop: int) -> "tuple[int, int]":
+        """Where text or lists begin and end by their offsets, which stay inside of what they lead to."""
+        if self.data is None or not self.n:
+            return 0, 0
+        at, kind = self.data, f"int{8 * self.width}"
+        first, last = (View.from_pointer(at + i * self.width, 1, kind, owner=self.held).item() for i in (start, stop))
+        second = self.held[2]
+        size = len(self.column.children[0]) if self.layout == "list" else 0 if second is None else second[1]
+        # of a slice nobody looked at them before
+        if not 0 <= first <= last <= size:
+            raise refusals.contradicts(self.column, f"its offsets go from {first} to {last} of {size}")
+        return first, last
 
 
 def layout_of(dtype: "Any") -> str:

@@ -16,10 +16,12 @@ from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.view cimport View, hold, owner_of, view_of
 
+from lend._core.letting_go import lets_go
 from lend.columns import roles
 from lend.dtypes.dtype import DType as dtype_from
 
 
+@lets_go
 def build(dtype, length, given, nulls, offset, children, dictionary, name, metadata):
     """`Column.from_buffers`; see there."""
     cdef Column made = new_column()
@@ -55,7 +57,7 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
     given = roles.sorted_out(kind, record.layout, given)
     made.parts = roles.checked_children(kind, record.layout, children)
     for child, (told, _) in zip(made.parts or (), kind.children):
-        (<Column> child).told_name = told
+        (<Column?> child).told_name = told
     made.words = roles.checked_dictionary(kind, dictionary)
     set_nulls(made, roles.form_of_nulls(kind, record.layout, given.get("validity"), nulls))
     for place, role in roles.places(record.layout):
@@ -64,30 +66,60 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
             holders[place] = lay(made, place, role, part)
     made.views = tuple([pinned(made, part) for part in given.get("variadic", ())])
     made.holder = tuple(holders)
+    for child in made.parts or ():
+        below(made, <Column?> child)
+    if made.words is not None:
+        below(made, made.words)
     if not record.device_type:
         record.device_type = 1
     check_extents(made)
     return made
 
 
-cdef int on_device(Column made, str role, const Record* record) except -1:
-    """Note the device; a column is on one."""
+cdef int on_device(Column made, part, int device_type, int device_id) except -1:
+    """Note the device; a column is on one, with all below it: who reads it asks for its device alone."""
     cdef ColumnRecord* facts = &made.record
-    if record.flags & READONLY:
-        facts.flags |= COLUMN_READONLY
     if not facts.device_type:
-        facts.device_type = record.device_type
-        facts.device_id = record.device_id
-    elif facts.device_type != record.device_type or facts.device_id != record.device_id:
-        raise roles.elsewhere(role)
+        facts.device_type = device_type
+        facts.device_id = device_id
+    elif facts.device_type != device_type or facts.device_id != device_id:
+        raise roles.elsewhere(part)
     return 0
+
+
+cdef Owner buffer_on_device(Column made, str role, View part, Record* record):
+    """The facts of a buffer and its owner, its device and whether it may be written to noted."""
+    cdef Owner owner = hold(part, record)
+    if code_hides_objects(record.dtype):
+        raise roles.of_objects(role)
+    if record.flags & READONLY:
+        made.record.flags |= COLUMN_READONLY
+    on_device(made, role, record.device_type, record.device_id)
+    return owner
+
+
+cdef int below(Column made, Column column) except -1:
+    """Note the device of a child or dictionary; one without any memory is wherever the others are."""
+    if lies_somewhere(column):
+        on_device(made, column, column.record.device_type, column.record.device_id)
+    return 0
+
+
+cdef bint lies_somewhere(Column column) except -1:
+    cdef ColumnRecord* record = &column.record
+    if (record.node is not NULL or record.buffers[VALIDITY] is not NULL or record.buffers[FIRST] is not NULL
+            or record.buffers[SECOND] is not NULL or column.views):
+        return True
+    for part in (*(column.parts or ()), column.words):
+        if part is not None and lies_somewhere(<Column> part):
+            return True
+    return False
 
 
 cdef View pinned(Column made, View part):
     """One data buffer of views, as a View that nobody else can release."""
     cdef Record record
-    cdef Owner owner = hold(part, &record)
-    on_device(made, "variadic", &record)
+    cdef Owner owner = buffer_on_device(made, "variadic", part, &record)
     if shape_of(&record)[0] > 1 and strides_of(&record)[0] != record.itemsize:
         raise roles.has_gaps("variadic")
     return view_of(owner, &record)
@@ -106,13 +138,12 @@ cdef Owner lay(Column made, int place, str role, View part):
     """Put one buffer in its place; its owner."""
     cdef ColumnRecord* record = &made.record
     cdef Record told
-    cdef Owner owner = hold(part, &told)
+    cdef Owner owner = buffer_on_device(made, role, part, &told)
     cdef Py_ssize_t step = strides_of(&told)[0]
     cdef Py_ssize_t count = shape_of(&told)[0]
     cdef Py_ssize_t width = told.itemsize
     cdef Py_ssize_t wanted = 1
     record.buffers[place] = told.data
-    on_device(made, role, &told)
     if place != VALIDITY:
         wanted = roles.width_of(record.layout, place, record.width)
     if width != 1 and width != wanted and (place != VALIDITY or record.nulls == NULLS_BYTEMASK):

@@ -212,7 +212,7 @@ cdef class Column:
     def readonly(self):
         """True when the memory may not be written to."""
         held(self)
-        return bool(self.record.flags & COLUMN_READONLY)
+        return bool(self.record.flags & COLUMN_READONLY) or any([part.readonly for part in children_of(self)])
 
     @property
     def stride(self):
@@ -336,14 +336,13 @@ cdef class Column:
         """Give up this object's hold; what was made from it stays valid, later use raises LeaseLost."""
         cdef list _gone
         with cython.critical_section(self):
-            self.record.flags |= COLUMN_RELEASED
             # what goes may run anything, and goes last
-            _gone = [self.parts, self.words, self.origin, self.views]
+            _gone = [self.parts, self.words, self.origin, self.views, self.holder]
+            self.record.flags |= COLUMN_RELEASED
             self.parts = self.views = None
             self.words = None
             self.origin = None
             if not self.record.flags & COLUMN_TOLD:
-                _gone.append(self.holder)
                 self.holder = None
 
     @property

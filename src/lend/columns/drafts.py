@@ -27,7 +27,11 @@ BITS = Nulls("bitmask", 0)
 
 
 class Writing:
-    """A buffer that is to be written: how many bytes, and what writes them at an address."""
+    """A buffer that is to be written: how many bytes, and what writes them at an address.
+
+    What may refuse there closes over nothing (it is a `partial`): an error keeps its frames, and no one can empty what
+    the function of a frame closes over.
+    """
 
     __slots__ = ("nbytes", "write")
 

@@ -5,6 +5,7 @@ Each function has its counterpart in `converting`, which carries it out.
 
 import struct
 import sys
+from functools import partial
 
 from lend._core import kernels
 from lend.columns import refusals
@@ -155,11 +156,11 @@ def _arrow_data(parts: Anatomy, lead: int, dtype: DType) -> Writing:
     if parts.dtype.kind == "bool":
         return Writing((n + 7) // 8, lambda to: kernels.bytes_to_bits(to, 0, parts.at(-lead), parts.step, 0, n))
     if dtype.name == "date32" and parts.width == 8:
-        return Writing(4 * n, lambda to: _days(parts, to, lead))
+        return Writing(4 * n, partial(_days, parts, lead))
     return Writing(n * parts.width, lambda to: parts.gather(to, -lead, n))
 
 
-def _days(parts: Anatomy, to: int, lead: int) -> None:
+def _days(parts: Anatomy, lead: int, to: int) -> None:
     n = parts.n + lead
     source = None if parts.dtype.is_native else parts.gathered(-lead, n)
     at, step = (parts.at(-lead), parts.step) if source is None else (source.ptr, 8)
@@ -289,7 +290,7 @@ def _filled_chunk(column: Column, value: "Any", merge: bool) -> Draft:
     draft.nulls, draft.reasons = NONE, ["a value under nulls"] if n else []
     if value == "nan" and stored.kind in ("int", "uint"):
         draft.dtype, draft.nulls, draft.reasons = DType("float64"), Nulls("nan"), ["integers as float64"] if n else []
-        draft.buffers["data"] = Writing(8 * n, lambda to: _floats(parts, to))
+        draft.buffers["data"] = Writing(8 * n, partial(_floats, parts))
         return draft
     if isinstance(value, str):
         pattern = packed_value(column, float("nan")) if value == "nan" else NAT.to_bytes(8, sys.byteorder, signed=True)

@@ -141,10 +141,7 @@ def _joined_bits(parts: "Sequence[Anatomy]", n: int) -> Writing:
 
 
 def _join_offsets(draft: Draft, parts: "Sequence[Anatomy]", copy: bool) -> None:
-    spans = [each.offsets(0, each.n) for each in parts]
-    for each, (start, stop) in zip(parts, spans, strict=True):
-        if not 0 <= start <= stop:
-            raise refusals.contradicts(each.column, f"its offsets go from {start} to {stop}")
+    spans = [each.span(0, each.n) for each in parts]
     total = sum(stop - start for start, stop in spans)
     width, format = parts[0].width, draft.dtype.arrow
     if width == 4 and total > _LARGEST:
@@ -161,7 +158,7 @@ def _join_offsets(draft: Draft, parts: "Sequence[Anatomy]", copy: bool) -> None:
         draft.children = [_joined([_cut(each, 0, *span) for each, span in zip(parts, spans, strict=True)], copy)]
 
 
-def _append_offsets(parts: "Sequence[Anatomy]", spans: "Sequence[list[int]]", to: int, width: int) -> None:
+def _append_offsets(parts: "Sequence[Anatomy]", spans: "Sequence[tuple[int, int]]", to: int, width: int) -> None:
     before = 0
     for each, (start, stop) in zip(parts, spans, strict=True):
         rebase(to, width, each.at(0), each.width, start - before, each.n + 1)
@@ -191,7 +188,7 @@ def rebase(to: int, to_width: int, source: int, width: int, base: int, n: int) -
         to, source, n = to + count * width, source + count * width, n - count
 
 
-def _append_bytes(parts: "Sequence[Anatomy]", spans: "Sequence[list[int]]", to: int) -> None:
+def _append_bytes(parts: "Sequence[Anatomy]", spans: "Sequence[tuple[int, int]]", to: int) -> None:
     for each, (start, stop) in zip(parts, spans, strict=True):
         if stop > start:
             assert each.second is not None

@@ -6,17 +6,17 @@ is a twin of what was asked: nobody else can release it meanwhile.
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcmp, memcpy
 
 from lend._core.arrow_layout cimport (
-    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_FIXED_LIST, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL,
-    LAYOUT_OFFSETS, LAYOUT_RUN_END, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS,
+    LAYOUT_BITS, LAYOUT_FIXED, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_RUN_END, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS,
 )
 from lend._core.column cimport (
     COLUMN_CHUNKED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NAN, NULLS_NAT, NULLS_NONE, SECOND, VALIDITY,
     ColumnRecord,
 )
+from lend._core.kernels cimport INTEGER, bits_to_bytes, copy_bits, nulls_to_bytes
 from lend._core.record cimport byte_count
 from lend.columns.column cimport Column, buffer_size, children_of, dictionary_of, dtype_of, twin
 from lend.dtypes.code cimport Code
@@ -25,8 +25,8 @@ from lend.protocols.arrow_check cimport offset_at
 from lend.views.elements cimport read_element
 from lend.views.view cimport View
 
+from lend._core.letting_go import lets_go
 from lend.columns import refusals, scalars
-from lend.dtypes.dtype import logical_of
 
 
 cdef Column own(Column column):
@@ -48,26 +48,9 @@ cdef inline bint bit_at(const char* bits, Py_ssize_t i) noexcept nogil:
     return (bits[i >> 3] >> (i & 7)) & 1
 
 
-cdef Py_ssize_t count_ones(const char* bits, Py_ssize_t start, Py_ssize_t count) noexcept nogil:
-    """Bits that are 1 among some, which begin anywhere."""
-    cdef Py_ssize_t total = 0
-    cdef Py_ssize_t i = start
-    cdef Py_ssize_t end = start + count
-    cdef uint64_t word
-    while i < end and i & 7:
-        total += bit_at(bits, i)
-        i += 1
-    while end - i >= 64:
-        memcpy(&word, bits + (i >> 3), 8)
-        word -= (word >> 1) & 0x5555555555555555ULL
-        word = (word & 0x3333333333333333ULL) + ((word >> 2) & 0x3333333333333333ULL)
-        word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0FULL
-        total += <Py_ssize_t> ((word * 0x0101010101010101ULL) >> 56)
-        i += 64
-    while i < end:
-        total += bit_at(bits, i)
-        i += 1
-    return total
+cdef Py_ssize_t count_missing(const ColumnRecord* record) noexcept nogil:
+    """Nulls by a bitmap."""
+    return copy_bits(NULL, 0, record.buffers[VALIDITY], record.offset, record.missing, record.length)
 
 
 cdef bytes missing(Column column, Py_ssize_t first, Py_ssize_t count):
@@ -83,11 +66,9 @@ cdef bytes missing(Column column, Py_ssize_t first, Py_ssize_t count):
     made = PyBytes_FromStringAndSize(NULL, count)
     out = <char*> made
     if record.nulls == NULLS_BITMASK:
-        for i in range(count):
-            out[i] = bit_at(source, at + i) == (record.missing != 0)
+        bits_to_bytes(out, 1, source, at, not record.missing, count)
     elif record.nulls == NULLS_BYTEMASK:
-        for i in range(count):
-            out[i] = (source[(at + i) * record.steps[0]] != 0) == (record.missing != 0)
+        nulls_to_bytes(out, 1, source + at * record.steps[0], record.steps[0], 1, INTEGER, "", record.missing, count)
     else:
         test = (scalars.is_nan if record.nulls == NULLS_NAN else scalars.is_nat if record.nulls == NULLS_NAT
                 else scalars.is_equal(column.sentinel))
@@ -99,20 +80,19 @@ cdef bytes missing(Column column, Py_ssize_t first, Py_ssize_t count):
 cdef Py_ssize_t count_own(Column column) except -1:
     """Elements that are null by the column's own form."""
     cdef ColumnRecord* record = &column.record
-    cdef Py_ssize_t ones
     if record.layout == LAYOUT_NULL:
         return record.length
     if record.nulls == NULLS_NONE:
         return 0
     if record.null_count < 0 and record.nulls == NULLS_BITMASK:
-        ones = count_ones(record.buffers[VALIDITY], record.offset, record.length)
-        record.null_count = ones if record.missing else record.length - ones
+        record.null_count = count_missing(record)
     elif record.null_count < 0:
         from lend.columns import anatomy
         record.null_count = anatomy.Anatomy(column).null_count()
     return record.null_count
 
 
+@lets_go
 def own_null_count(Column column):
     """Elements that are null by the column's own form, not by what they lead to."""
     check_host(column)
@@ -150,6 +130,7 @@ cdef bytes lost_of(Column column, Py_ssize_t first, Py_ssize_t count):
     return gone
 
 
+@lets_go
 def count_nulls(Column column):
     """Elements that are null by the column's own form, or by a null of their dictionary, run or union child."""
     cdef Column part
@@ -166,132 +147,12 @@ def count_nulls(Column column):
     return 0 if gone is None else gone.count(1)
 
 
-# -- where elements lead -------------------------------------------------------------------------------------------
-
-cdef int check_inside(Column column, Py_ssize_t first, Py_ssize_t count) except -1:
-    """What a parent refers to must be there."""
-    if first < 0 or count < 0 or count > column.record.length or first > column.record.length - count:
-        raise refusals.contradicts(
-            column, f"elements {first} to {first + <object> count} are referred to, of {column.record.length}")
-    return 0
-
-
-cdef list codes_of(Column column, Py_ssize_t first, Py_ssize_t count, bytes gone):
-    """Indices into the dictionary; None of what is null."""
-    cdef ColumnRecord* record = &column.record
-    cdef Py_ssize_t size = dictionary_of(column).record.length
-    cdef const char* at = record.buffers[FIRST] + (record.offset + first) * record.steps[1]
-    cdef const char* lost = NULL if gone is None else <const char*> gone
-    cdef list found = [None] * count
-    cdef Py_ssize_t i
-    for i in range(count):
-        if lost is not NULL and lost[i]:
-            continue
-        code = read_element(at + i * record.steps[1], record.code)
-        if not 0 <= code < size:
-            raise refusals.contradicts(
-                column, f"index {code} at element {first + i} is none of its {size} dictionary values")
-        found[i] = code
-    return found
-
-
-cdef list spans_of(Column column, Py_ssize_t first, Py_ssize_t count, bytes gone):
-    """Where each list lies in the child, as (start, stop); None of what is null."""
-    cdef ColumnRecord* record = &column.record
-    cdef Py_ssize_t size = (<Column> children_of(column)[0]).record.length
-    cdef Py_ssize_t at = record.offset + first
-    cdef const char* lost = NULL if gone is None else <const char*> gone
-    cdef int64_t start, many
-    cdef Py_ssize_t i
-    cdef list spans = [None] * count
-    for i in range(count):
-        if lost is not NULL and lost[i]:
-            continue
-        if record.layout == LAYOUT_FIXED_LIST:
-            start = (at + i) * <int64_t> record.width
-            many = record.width
-        else:
-            start = offset_at(record.buffers[FIRST], at + i, record.width)
-            if record.layout == LAYOUT_LIST_VIEW:
-                many = offset_at(record.buffers[SECOND], at + i, record.width)
-            else:
-                many = offset_at(record.buffers[FIRST], at + i + 1, record.width)
-                # of two numbers of 64 bits the difference may be none
-                many = many - start if start >= 0 and many >= start else -1
-        if start < 0 or many < 0 or many > size or start > size - many:
-            raise refusals.contradicts(
-                column, f"list {first + i} begins at {start} and has {many} of {size} elements")
-        spans[i] = (start, start + many)
-    return spans
-
-
-cdef list rows_of_union(Column column, Py_ssize_t first, Py_ssize_t count):
-    """For each element the number of its child and the row there."""
-    cdef ColumnRecord* record = &column.record
-    cdef const char* ids = record.buffers[FIRST]
-    cdef Py_ssize_t at = record.offset + first
-    cdef Py_ssize_t i
-    cdef int64_t row
-    cdef list found = [None] * count
-    cdef tuple children = children_of(column)
-    kinds = {number: place for place, number in enumerate(logical_of(scalars.base(dtype_of(column))).type_ids)}
-    for i in range(count):
-        place = kinds.get(<int8_t> ids[at + i])
-        if place is None:
-            raise refusals.contradicts(
-                column, f"element {first + i} is of type id {<int8_t> ids[at + i]}, which it does not name")
-        row = at + i if record.layout == LAYOUT_SPARSE else offset_at(record.buffers[SECOND], at + i, 4)
-        check_inside(<Column> children[<Py_ssize_t> place], row, 1)
-        found[i] = (place, row)
-    return found
-
-
-cdef int64_t end_at(Column ends, Py_ssize_t i) noexcept:
-    """Where a run ends."""
-    cdef int16_t small
-    cdef const char* at = ends.record.buffers[FIRST] + (ends.record.offset + i) * ends.record.steps[1]
-    if ends.record.width == 2:
-        memcpy(&small, at, 2)
-        return small
-    return offset_at(at, 0, ends.record.width)
-
-
-cdef list runs_of(Column column, Py_ssize_t first, Py_ssize_t count):
-    """Runs and how many of the elements are in each: an element belongs to the first one that ends behind it."""
-    cdef Column ends, runs
-    cdef int64_t at = column.record.offset + first
-    cdef int64_t last = at + count
-    cdef int64_t stop
-    cdef Py_ssize_t low = 0
-    cdef Py_ssize_t high, middle
-    cdef list found = []
-    ends, runs = children_of(column)
-    if count_own(ends):
-        raise refusals.contradicts(column, "a run end is null")
-    high = ends.record.length
-    while low < high:
-        middle = (low + high) // 2
-        if end_at(ends, middle) > at:
-            high = middle
-        else:
-            low = middle + 1
-    while at < last:
-        if low >= ends.record.length or low >= runs.record.length:
-            raise refusals.contradicts(
-                column, f"its {min(ends.record.length, runs.record.length)} runs end before element "
-                f"{at - column.record.offset}")
-        stop = end_at(ends, low)
-        if stop <= at:
-            raise refusals.contradicts(column, f"run {low} ends at {stop}, before it begins")
-        stop = min(stop, last)
-        found.append((low, stop - at))
-        at = stop
-        low += 1
-    return found
+include "checking.pxi"  # where elements lead, and whether that is true
 
 
 # -- values --------------------------------------------------------------------------------------------------------
 
+@lets_go
 def tolist(Column column):
     """All values."""
     cdef Column part
@@ -305,6 +166,7 @@ def tolist(Column column):
     return values(column, 0, column.record.length)
 
 
+@lets_go
 def item(Column column, index):
     """The value of one element, or of the only one."""
     cdef Column part
@@ -512,54 +374,3 @@ cdef list structs(Column column, Py_ssize_t first, Py_ssize_t count, bint pairs)
         row = [field[i] for field in fields]
         found[i] = tuple(row) if pairs else dict(zip(names, row))
     return found
-
-
-# -- checking ------------------------------------------------------------------------------------------------------
-
-def verify(Column column, bint full):
-    """Structure was checked when it came; with `full` every offset, index, view and text is followed once."""
-    cdef Column part
-    column = own(column)
-    if not full:
-        return
-    if column.record.flags & COLUMN_CHUNKED:
-        for part in column.parts:
-            verify(part, True)
-        return
-    check_host(column)
-    follow(column)
-
-
-cdef object follow(Column column):
-    """Read all that may lead out of the memory; of numbers there is nothing to follow."""
-    cdef ColumnRecord* record = &column.record
-    cdef Py_ssize_t i, ones
-    cdef int64_t last, here
-    cdef bytes gone
-    if record.length and (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST):
-        last = 0
-        for i in range(record.offset, record.offset + record.length + 1):
-            here = offset_at(record.buffers[FIRST], i, record.width)
-            if here < last:
-                raise refusals.contradicts(column, f"offset {i} is {here}, after {last}")
-            last = here
-    if record.nulls == NULLS_BITMASK and record.null_count >= 0:
-        ones = count_ones(record.buffers[VALIDITY], record.offset, record.length)
-        if (ones if record.missing else record.length - ones) != record.null_count:
-            raise refusals.contradicts(
-                column, f"its null_count is {record.null_count}, and its bitmap says "
-                f"{ones if record.missing else record.length - ones}")
-    gone = missing(column, 0, record.length)
-    if dictionary_of(column) is not None:
-        codes_of(column, 0, record.length, gone)
-        follow(dictionary_of(column))
-    elif record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_VIEWS:
-        values(column, 0, record.length)
-    elif record.layout == LAYOUT_RUN_END:
-        runs_of(column, 0, record.length)
-    elif record.layout == LAYOUT_SPARSE or record.layout == LAYOUT_DENSE:
-        rows_of_union(column, 0, record.length)
-    elif record.layout != LAYOUT_STRUCT and record.layout >= LAYOUT_LIST:
-        spans_of(column, 0, record.length, gone)
-    for child in children_of(column):
-        follow(child)

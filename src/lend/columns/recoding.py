@@ -1,6 +1,7 @@
 """Offsets of another width, and indices as pandas has them, as drafts."""
 
 from array import array
+from functools import partial
 
 from lend._core import kernels
 from lend.columns import refusals
@@ -45,7 +46,7 @@ def _reoffset(column: Column, formats: "dict[str, str]") -> Draft:
         draft.buffers.clear()
         return draft
     count = parts.n + lead
-    first, last = parts.offsets(-lead, parts.n)
+    first, last = parts.span(-lead, parts.n)
     draft.reasons = ["offsets of 64 bits" if formats is _NARROWER else "offsets of 32 bits"]
     if formats is _WIDER:
         draft.buffers["offsets"] = Writing(
@@ -58,7 +59,7 @@ def _reoffset(column: Column, formats: "dict[str, str]") -> Draft:
                 came=refusals.came(column),
                 remedy="slices of it, each by itself",
             )
-        draft.buffers["offsets"] = Writing(4 * (count + 1), lambda to: _narrow(parts, to, lead, first))
+        draft.buffers["offsets"] = Writing(4 * (count + 1), partial(_narrow, parts, lead, first))
     if parts.layout == "text":
         whole = draft.buffers.get("data")
         if whole is not None:
@@ -69,7 +70,7 @@ def _reoffset(column: Column, formats: "dict[str, str]") -> Draft:
     return draft
 
 
-def _narrow(parts: Anatomy, to: int, lead: int, base: int) -> None:
+def _narrow(parts: Anatomy, lead: int, base: int, to: int) -> None:
     wrong = kernels.narrow(to, parts.at(-lead), parts.step, base, kernels.MONOTONE, parts.n + lead + 1)
     if wrong >= 0:
         raise refusals.contradicts(parts.column, f"offset {wrong - lead} is less than the one before it, or too large")
@@ -85,7 +86,7 @@ def codes_with_sentinel(
 
     `mapping` tells for each value of the dictionary the index of it in another `dictionary`, -1 if it is null.
     """
-    return each_chunk(column, lambda part: _codes(part, mapping, dictionary))
+    return each_chunk(column, partial(_codes, mapping=mapping, dictionary=dictionary))
 
 
 def _codes(column: Column, mapping: "list[int] | None", dictionary: "Column | None") -> Draft:
@@ -106,9 +107,7 @@ def _codes(column: Column, mapping: "list[int] | None", dictionary: "Column | No
             unchanged(column) if as_it_is and dictionary is None else _coded(parts, retyped(parts.dtype), target, None)
         )
     dtype = retyped(parts.dtype, dictionary=target.dtype, format=format)
-    draft = _coded(
-        parts, dtype, target, Writing(parts.n * (bits >> 3), lambda to: _recode(parts, to, bits >> 3, mapping))
-    )
+    draft = _coded(parts, dtype, target, Writing(parts.n * (bits >> 3), partial(_recode, parts, bits >> 3, mapping)))
     if parts.n:
         draft.reasons += [] if narrow else ["another width of indices"]
         draft.reasons += ["nulls of the dictionary"] if mapping is not None else []
@@ -125,7 +124,7 @@ def _coded(parts: Anatomy, dtype: DType, target: Column, codes: "Writing | None"
     return draft
 
 
-def _recode(parts: Anatomy, to: int, width: int, mapping: "list[int] | None") -> None:
+def _recode(parts: Anatomy, width: int, mapping: "list[int] | None", to: int) -> None:
     """Indices by the mapping, -1 under nulls."""
     n, words = parts.n, parts.column.dictionary
     assert words is not None

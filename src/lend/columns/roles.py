@@ -78,10 +78,18 @@ def other_order(column: "Column", role: str) -> UnsupportedType:
     )
 
 
-def elsewhere(role: str) -> UnsupportedType:
+def elsewhere(part: "str | Column") -> UnsupportedType:
+    what = f"the buffer {part!r}" if isinstance(part, str) else f"the child or dictionary {part.name!r}"
     return UnsupportedType.build(
-        f"the buffer {role!r} is on another device than those before it, and a column is on one",
-        remedy="buffers of one device",
+        f"{what} is on another device than what came before it, and a column is on one",
+        remedy="buffers, children and dictionary of one device",
+    )
+
+
+def of_objects(role: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"the buffer {role!r} is of pointers to Python objects, and no column counts the references in it",
+        remedy="memory of numbers or bytes",
     )
 
 
@@ -249,9 +257,11 @@ def check_values_can_be(dtype: "DType", form: Nulls) -> None:
 
 
 def checked_children(dtype: "DType", layout: int, children: "Iterable[Column]") -> "tuple[Column, ...] | None":
+    from lend.columns.column import Column
+
     found = tuple(children)
     for child in found:
-        if type(child).__name__ != "Column" or not hasattr(child, "chunks"):
+        if type(child) is not Column:
             raise TypeError(f"children are Columns, not {type(child).__name__}: lend.column(x)")
         if len(child.chunks) != 1:
             raise ValueError(f"a child is of one chunk, and {child.name!r} has {len(child.chunks)}")

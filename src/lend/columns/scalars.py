@@ -76,16 +76,18 @@ _INTERVALS = {"tiM": None, "tiD": _parted("=ii"), "tin": _parted("=iiq")}
 def _times(dtype: "DType", column: "Column") -> "Callable[[Any], Any]":
     """Objects of datetime, which know years 1 to 9999 and no nanoseconds."""
     from datetime import UTC, date, datetime, timedelta
+    from weakref import ref
 
     format = dtype.arrow
     unit = {"tdD": "D", "tdm": "ms"}.get(format) or {"s": "s", "m": "ms", "u": "us", "n": "ns"}[format[2]]
     zone = _zone(format[4:], column) if format.startswith("ts") and format[4:] else None
     scale = _MICROSECONDS.get(unit)
     day = 86400 * 10**6
+    read = ref(column)  # an error keeps its frames, and these what their functions close over
 
     def refused(number: int, why: str) -> Exception:
         return refusals.no_object(
-            column,
+            read(),  # type: ignore[arg-type]
             f"{number} of {dtype} has no object of datetime: {why}",
             'column.buffers["data"].view("int64"), the numbers as they are stored'
             if dtype.itemsize == 8

@@ -30,6 +30,7 @@ cdef int give_node(ArrowArray* out, const ArrowArray* node, const ArrowSchema* t
 cdef void settle(ArrowArray* out, int layout) noexcept nogil
 cdef object schema_capsule(ArrowSchema* filled)
 cdef object array_capsule(ArrowArray* filled)
+cdef object capsule_of(void* filled, size_t size, const char* name)
 
 cdef extern from "Python.h":
     # by pointer: a dying object must not be counted

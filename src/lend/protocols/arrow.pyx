@@ -7,31 +7,28 @@ the rest.
 https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 """
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Fetch, PyErr_Restore
-from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_IsValid
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, strlen
-
-from lend._core.arrow cimport (
-    ARROW_FLAG_DICTIONARY_ORDERED, ARROW_FLAG_MAP_KEYS_SORTED, ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema,
+from cpython.pycapsule cimport (
+    PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_SetContext,
 )
-from lend._core.arrow_layout cimport LAYOUT_NULL, LAYOUT_OFFSETS, Layout, has_validity, read_layout
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+
+from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend._core.arrow_layout cimport (
+    LAYOUT_LIST, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_VIEWS, Layout, has_validity, read_layout,
+)
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
 from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
-from lend._core.column cimport COLUMN_READONLY, NULLS_BITMASK, NULLS_NONE, ColumnRecord
+from lend._core.column cimport COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_NONE, ColumnRecord
 from lend._core.owners cimport Owner
-from lend.dtypes.dtype cimport logical_dtype
-from lend.protocols.arrow_check cimport ONE_TWICE, Fault, begin_check, check_array, check_schema, metadata_size
-
-from sys import byteorder as _byteorder
+from lend.protocols.arrow_check cimport ONE_TWICE, Fault, begin_check, check_array, check_schema
 
 cdef:
     const char* SCHEMA = "arrow_schema"
     const char* ARRAY = "arrow_array"
-    const char* EMPTY = ""
     str ARRAY_METHOD = "__arrow_c_array__"
     const void* NO_BUFFERS[1]  # zeroed: one that is NULL
 
@@ -45,15 +42,21 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     const size_t VECTORCALL_OFFSET "PY_VECTORCALL_ARGUMENTS_OFFSET"
+    const char* capsule_name "PyCapsule_GetName"(PyObject*)
+    void* capsule_context "PyCapsule_GetContext"(PyObject*)
     PyObject* call_method "PyObject_VectorcallMethod"(object name, PyObject** args, size_t count, PyObject* names)
 
 # ours and those of others alike need no GIL
 ctypedef void (*SchemaRelease)(ArrowSchema*) noexcept nogil
 ctypedef void (*ArrayRelease)(ArrowArray*) noexcept nogil
+ctypedef void (*StructRelease)(void*) noexcept
 
 
 cdef struct Given:
     PyObject* keeper
+
+
+include "arrow_types.pxi"  # schemas both ways
 
 
 # -- import --------------------------------------------------------------------------------------------------------
@@ -160,71 +163,12 @@ cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record)
         record.null_count = 0
     else:
         record.null_count = array.length
-    for i in range(layout.buffers):
+    # of views the others are as many as they like, and have no place here
+    for i in range(2 if layout.kind == LAYOUT_VIEWS else layout.buffers):
         record.buffers[first + i] = <char*> array.buffers[i]
+    if not array.length and (layout.kind == LAYOUT_OFFSETS or layout.kind == LAYOUT_LIST):
+        record.buffers[FIRST] = NULL  # no elements need no offset, and what is there may have no byte
     return 0
-
-
-cdef object name_of_schema(const ArrowSchema* schema):
-    """The name, "" where none was told; bytes that are no text come as they are written in file names."""
-    return "" if schema.name is NULL else schema.name.decode("utf-8", "surrogateescape")
-
-
-cdef object metadata_of_schema(const ArrowSchema* schema):
-    """The metadata as a dict of bytes, in the order in which it was told; of two of one key the last."""
-    cdef const char* at = schema.metadata
-    cdef int32_t count, size
-    cdef int32_t _i
-    cdef dict found = {}
-    cdef bytes key, value
-    if at is NULL:
-        return found
-    memcpy(&count, at, 4)
-    at += 4
-    for _i in range(count):
-        memcpy(&size, at, 4)
-        key = PyBytes_FromStringAndSize(at + 4, size)
-        at += 4 + size
-        memcpy(&size, at, 4)
-        value = PyBytes_FromStringAndSize(at + 4, size)
-        at += 4 + size
-        found[key] = value
-    return found
-
-
-cdef bytes encoded_metadata(dict pairs):
-    """A blob of metadata; b"" of nothing."""
-    cdef list found = [len(pairs).to_bytes(4, _byteorder)]
-    if not pairs:
-        return b""
-    for key, value in pairs.items():
-        found += (len(key).to_bytes(4, _byteorder), key, len(value).to_bytes(4, _byteorder), value)
-    return b"".join(found)
-
-
-cdef object dtype_of_schema(const ArrowSchema* schema):
-    """The DType of a type that was checked."""
-    cdef list fields = []
-    cdef int64_t i
-    cdef ArrowSchema* child
-    cdef object extension = None
-    cdef object said
-    if schema.metadata is not NULL:
-        said = metadata_of_schema(schema)
-        if b"ARROW:extension:name" in said:
-            extension = (said[b"ARROW:extension:name"], said.get(b"ARROW:extension:metadata", b""))
-    for i in range(schema.n_children):
-        child = schema.children[i]
-        fields.append((name_of_schema(child), dtype_of_schema(child), bool(child.flags & ARROW_FLAG_NULLABLE),
-                       None if child.metadata is NULL else blob_of(child)))
-    return logical_dtype(
-        schema.format.decode("utf-8", "surrogateescape"), tuple(fields),
-        None if schema.dictionary is NULL else dtype_of_schema(schema.dictionary),
-        schema.flags & ARROW_FLAG_DICTIONARY_ORDERED, schema.flags & ARROW_FLAG_MAP_KEYS_SORTED, extension)
-
-
-cdef bytes blob_of(const ArrowSchema* schema):
-    return PyBytes_FromStringAndSize(schema.metadata, metadata_size(schema.metadata))
 
 
 cdef tuple split(ArrowOwner owner, const ArrowSchema* types):
@@ -322,75 +266,6 @@ cdef int refuse_fault(object lender, const ArrowSchema* schema, Fault* fault) ex
     root = None if schema.name is NULL else name_of_schema(schema)
     from lend.protocols import arrow_refusals
     raise arrow_refusals.malformed(lender, fault.what, root, way, said, fault.told, fault.expected)
-
-
-# -- export of types -----------------------------------------------------------------------------------------------
-
-cdef int describe_type(ArrowSchema* out, const char* format, const char* name, int64_t flags, Py_ssize_t children,
-                       bint dictionary, const char* metadata, Py_ssize_t size) except -1:
-    """Begin a type: strings are copied, children and dictionary are room to be filled."""
-    cdef Py_ssize_t texts = strlen(format) + strlen(name) + 2 + size
-    cdef char* block = <char*> calloc(1, children * (sizeof(ArrowSchema*) + sizeof(ArrowSchema)) + sizeof(ArrowSchema)
-                                      + texts)
-    cdef ArrowSchema* room
-    cdef char* text
-    cdef Py_ssize_t i
-    if block is NULL:
-        raise MemoryError
-    out.children = <ArrowSchema**> block
-    room = <ArrowSchema*> (block + children * sizeof(ArrowSchema*))
-    for i in range(children):
-        out.children[i] = room + i
-    out.dictionary = room + children if dictionary else NULL
-    text = <char*> (room + children + 1)
-    memcpy(text, format, strlen(format) + 1)
-    out.format = text
-    text += strlen(format) + 1
-    memcpy(text, name, strlen(name) + 1)
-    out.name = text
-    out.metadata = NULL
-    if size:
-        text += strlen(name) + 1
-        memcpy(text, metadata, size)
-        out.metadata = text
-    out.flags = flags
-    out.n_children = children
-    if not children:
-        out.children = NULL
-    out.private_data = block
-    out.release = release_schema
-    return 0
-
-
-cdef void release_schema(ArrowSchema* schema) noexcept nogil:
-    cdef int64_t i
-    for i in range(schema.n_children):
-        if schema.children[i].release is not NULL:
-            (<SchemaRelease> schema.children[i].release)(schema.children[i])
-    if schema.dictionary is not NULL and schema.dictionary.release is not NULL:
-        (<SchemaRelease> schema.dictionary.release)(schema.dictionary)
-    schema.release = NULL
-    free(schema.private_data)
-
-
-cdef inline const char* or_empty(const char* text) noexcept nogil:
-    return EMPTY if text is NULL else text
-
-
-cdef int copy_schema(const ArrowSchema* schema, ArrowSchema* out, const char* name) except -1:
-    """A type like another, under a name; released in part if it fails, wholly by its own release."""
-    cdef int64_t i
-    describe_type(out, schema.format, name, schema.flags, schema.n_children, schema.dictionary is not NULL,
-                  schema.metadata, 0 if schema.metadata is NULL else metadata_size(schema.metadata))
-    try:
-        for i in range(schema.n_children):
-            copy_schema(schema.children[i], out.children[i], or_empty(schema.children[i].name))
-        if schema.dictionary is not NULL:
-            copy_schema(schema.dictionary, out.dictionary, or_empty(schema.dictionary.name))
-    except MemoryError:
-        release_schema(out)
-        raise
-    return 0
 
 
 # -- export of arrays ----------------------------------------------------------------------------------------------
@@ -503,43 +378,41 @@ cdef int give_node(ArrowArray* out, const ArrowArray* node, const ArrowSchema* t
 
 cdef object schema_capsule(ArrowSchema* filled):
     """A capsule that the struct is moved into; on failure it is released."""
-    cdef ArrowSchema* kept = <ArrowSchema*> malloc(sizeof(ArrowSchema))
-    if kept is NULL:
-        filled.release(filled)
-        raise MemoryError
-    kept[0] = filled[0]
-    try:
-        return new_capsule(kept, SCHEMA, drop_schema)
-    except MemoryError:
-        kept.release(kept)
-        free(kept)
-        raise
+    return capsule_of(filled, sizeof(ArrowSchema), SCHEMA)
 
 
 cdef object array_capsule(ArrowArray* filled):
     """The same for an array."""
-    cdef ArrowArray* kept = <ArrowArray*> malloc(sizeof(ArrowArray))
+    return capsule_of(filled, sizeof(ArrowArray), ARRAY)
+
+
+cdef object capsule_of(void* filled, size_t size, const char* name):
+    """A capsule that a struct of that size is moved into; on failure it is released."""
+    cdef void* kept = malloc(size)
+    cdef object made
     if kept is NULL:
-        filled.release(filled)
+        release_struct(filled, size)
         raise MemoryError
-    kept[0] = filled[0]
+    memcpy(kept, filled, size)
     try:
-        return new_capsule(kept, ARRAY, drop_array)
+        made = new_capsule(kept, name, drop_capsule)
     except MemoryError:
-        kept.release(kept)
+        release_struct(kept, size)
         free(kept)
         raise
+    PyCapsule_SetContext(made, <void*> size)
+    return made
 
 
-cdef void drop_schema(PyObject* capsule) noexcept:
-    cdef ArrowSchema* kept = <ArrowSchema*> capsule_pointer(capsule, SCHEMA)
-    if kept.release is not NULL:
-        kept.release(kept)
+cdef void drop_capsule(PyObject* capsule) noexcept:
+    # by the name that it has now, which a consumer may have changed
+    cdef void* kept = capsule_pointer(capsule, capsule_name(capsule))
+    release_struct(kept, <size_t> capsule_context(capsule))
     free(kept)
 
 
-cdef void drop_array(PyObject* capsule) noexcept:
-    cdef ArrowArray* kept = <ArrowArray*> capsule_pointer(capsule, ARRAY)
-    if kept.release is not NULL:
-        kept.release(kept)
-    free(kept)
+cdef void release_struct(void* given, size_t size) noexcept:
+    """Release what was not moved out: all structs of Arrow end with the callback and one pointer more."""
+    cdef StructRelease release = (<StructRelease*> (<char*> given + size))[-2]
+    if release is not NULL:
+        release(given)

@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.checked cimport interpreter_gone
-from lend.protocols.arrow cimport ask, capsule_pointer, new_capsule, refuse_consumed, refuse_fault, struct_in
+from lend.protocols.arrow cimport ask, capsule_of, refuse_consumed, refuse_fault, struct_in
 from lend.protocols.arrow_check cimport Fault, begin_check, check_array, check_schema
 
 cdef:
@@ -106,11 +106,9 @@ cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types):
 
 cdef object stream_capsule(tuple parts, object kind, DescribePart describe, FillPart fill):
     """A fresh stream over parts: `describe` fills the schema of `kind`, `fill` the array of one part."""
-    cdef ArrowArrayStream* stream = <ArrowArrayStream*> malloc(sizeof(ArrowArrayStream))
+    cdef ArrowArrayStream stream
     cdef Flow* flow = <Flow*> malloc(sizeof(Flow))
-    if stream is NULL or flow is NULL:
-        free(stream)
-        free(flow)
+    if flow is NULL:
         raise MemoryError
     flow.parts = <PyObject*> parts
     flow.kind = <PyObject*> kind
@@ -125,19 +123,7 @@ cdef object stream_capsule(tuple parts, object kind, DescribePart describe, Fill
     stream.get_last_error = flow_error
     stream.release = release_flow
     stream.private_data = flow
-    try:
-        return new_capsule(stream, STREAM, drop_stream)
-    except MemoryError:
-        release_flow(stream)
-        free(stream)
-        raise
-
-
-cdef void drop_stream(PyObject* capsule) noexcept:
-    cdef ArrowArrayStream* kept = <ArrowArrayStream*> capsule_pointer(capsule, STREAM)
-    if kept.release is not NULL:
-        kept.release(kept)
-    free(kept)
+    return capsule_of(&stream, sizeof(ArrowArrayStream), STREAM)
 
 
 cdef void release_flow(ArrowArrayStream* stream) noexcept nogil:
