@@ -415,13 +415,6 @@ def test_index_of_what_has_none_is_refused():
         lend.table(of_pyarrow(), index="drop")
 
 
-@pytest.mark.parametrize("index", ["column", "metadata"])
-def test_index_that_is_not_built_yet_is_refused(index):
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(LendError, match="not built yet"):
-        lend.table(pandas.DataFrame({"a": [1]}), index=index)
-
-
 @pytest.mark.parametrize("wrap", [lambda frame: frame, lambda frame: narwhals_of(frame)], ids=["pandas", "narwhals"])
 def test_index_is_taken_as_the_caller_says(wrap):  # TYPE-19
     pandas = pytest.importorskip("pandas")
