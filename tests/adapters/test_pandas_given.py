@@ -418,3 +418,33 @@ def test_sentinels_are_masked_and_keep_their_type():
     column = make.numbers("int32", [1, None], "sentinel")
     assert column.nulls == Nulls("sentinel", None, -99)
     assert str(given(column).dtype) == "Int32"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[1.0, float("nan")], [0.0, -0.0], [{"a": 1}, {"a": 2}]],
+    ids=["NaN", "zeros of two signs", "structs"],
+)
+def test_a_dictionary_of_which_pandas_makes_no_categories_stays_in_arrow(words):
+    pa = pytest.importorskip("pyarrow")
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None], pa.int8()), pa.array(words))
+    made = lend.to(array, "pandas")
+    assert (str(made.dtype).startswith("dictionary<"), repr(made.tolist()[:2])) == (True, repr(words))
+
+
+def test_a_dictionary_of_half_floats_stays_in_arrow():
+    pa = pytest.importorskip("pyarrow")
+    array = pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), pa.array([1, 2], pa.float16()))
+    assert lend.to(array, "pandas").tolist() == [2.0, 1.0]
+
+
+def test_hours_of_a_zone_that_are_told_twice_stay_two_categories():
+    pa = pytest.importorskip("pyarrow")
+    hours = pa.array([1729987200, 1729990800], pa.timestamp("s", "Europe/Paris"))
+    made = lend.to(pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), hours), "pandas")
+    assert [each.utcoffset().total_seconds() for each in made.tolist()] == [7200, 3600]
+
+
+def test_an_index_is_no_column_that_was_named():
+    frame = pd.DataFrame({"a": [1], "b": [2]}, index=pd.Index([7], name="i"))
+    assert lend.table(frame, columns=["b"]).names == ("b",)

@@ -286,3 +286,19 @@ def test_slices_that_lead_out_are_not_joined(case):
     column = lend.column(Made(LEADING_OUT[case]))
     with pytest.raises(MalformedDescriptor, match="its offsets go from"):
         converting.combined(of_chunks([column[:1], column[2:]]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [([0.0], [-0.0]), ([1729987200], [1729990800])],
+    ids=["zeros of two signs", "an hour that is told twice"],
+)
+def test_dictionaries_whose_values_python_takes_for_equal_are_not_taken_for_the_same(one, other):
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.float64() if isinstance(one[0], float) else pa.timestamp("s", "Europe/Paris")
+    words = [pa.array([None, *each], kind) for each in (one, other)]  # under the null lies something else
+    chunks = [pa.DictionaryArray.from_arrays(pa.array([1], pa.int8()), each) for each in words]
+    assert not joining.same_values(lend.column(words[0]), lend.column(words[1]))
+    assert joining.same_values(lend.column(words[0]), lend.column(pa.array([None, *one], kind)))
+    with pytest.raises(UnsupportedType, match="different dictionaries"):
+        converting.combined(lend.column(pa.chunked_array(chunks)))

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import lend
+from lend.columns.nullness import Nulls
 from support.arrow_layouts import Kind, encode, kinds, values_of
 from support.arrow_more_layouts import MAKERS, extension
 from support.arrow_structs import Made, Node, Streamed
@@ -269,3 +270,25 @@ def test_a_capsule_that_somebody_gave_another_name_is_released_all_the_same(kind
     assert (owner.exports, made.released) == (0, {})
     del owner
     assert made.released == {"": 1}
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("step", [2, 3, -1])
+@pytest.mark.parametrize("form", [None, "bitmask", "bytemask"])
+def test_no_element_or_one_of_strides_behind_an_offset_is_given_where_it_lies(rows, step, form):
+    pa = pytest.importorskip("pyarrow")
+    np = pytest.importorskip("numpy")
+    data = np.arange(12, dtype="i4")[::step]
+    buffers, nulls, expected = {"data": data}, None, data[2 : 2 + rows].tolist()
+    if form:
+        missing = 0 if form == "bitmask" else 1
+        buffers["validity"] = np.array([0b011], "u1") if form == "bitmask" else np.array([0, 0, 1, 0], "u1")
+        nulls, expected = Nulls(form, missing), [None] * rows
+    column = lend.Column.from_buffers("int32", rows, buffers, offset=2, nulls=nulls)
+    told = lend.explain(column, "pyarrow").bytes_copied
+    with lend.copies() as made:
+        found = lend.to(column, "pyarrow")
+    assert (found.to_pylist(), made.bytes) == (expected, told)
+    assert told == 0 or (form and rows)
+    assert isinstance(found, pa.Array)
+    found.validate(full=True)

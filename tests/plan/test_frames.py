@@ -332,3 +332,67 @@ def test_a_column_on_a_device_is_not_handed_to_a_library_of_the_host(target):
     pytest.importorskip(target)
     with pytest.raises(lend.errors.NotHostAccessible, match="takes memory of the host"):
         lend.to({"far": lend.column(OnDevice())}, target)
+
+
+def test_what_is_copied_on_taking_is_told_and_not_counted_by_explain():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["x", None]}, dtype=object)
+    with lend.copies() as looked:
+        plan = lend.explain(frame, "pyarrow")
+    with lend.copies() as made:
+        lend.to(frame, "pyarrow")
+    assert (looked.bytes, plan.bytes_copied) == (0, made.bytes)
+    assert [(step.kind, step.who, step.why) for step in plan.copies] == [("take", "lend", "Python objects as text")]
+
+
+def test_what_would_be_copied_on_taking_is_refused_when_nothing_may_be():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["x", None]}, dtype=object)
+    for ask in (lend.to, lend.explain):
+        with pytest.raises(CopyRequired, match="column 'a' is of Python objects"):
+            ask(frame, "pyarrow", copy=False)
+
+
+NAMES = [
+    ["a", "A"], ["a", "a", "a_1"], ["", ""], ["", "v0"], ["a", "A_1", "A"], ["v1", ""], ["É", "é"], ["a_1", "a", "a"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("names", NAMES, ids=str)
+def test_names_that_duckdb_changes_are_told(names):
+    # duckdb 2.0 numbers names that differ by their case alone, and those without a letter
+    pytest.importorskip("duckdb")
+    source = pa.table([pa.array([i]) for i in range(len(names))], names=names)
+    told = [note for note in lend.explain(source, "duckdb").notes if "is called" in note]
+    made = lend.to(source, "duckdb").columns
+    assert told == [
+        f"column {old!r} is called {new!r} there" for old, new in zip(names, made, strict=True) if old != new
+    ]
+
+
+def test_an_empty_name_stays_one_in_polars():
+    # of a list of Series polars 2.1 calls it column_0
+    pytest.importorskip("polars")
+    assert lend.to(pa.table([[1], [2]], names=["", "a"]), "polars").columns == ["", "a"]
+
+
+@pytest.mark.parametrize("names", [["a", "a", "a_1"], ["a", "a_1", "a", "a"]])
+def test_names_made_unique_leave_those_that_are(names):
+    pytest.importorskip("polars")
+    made = lend.to(pa.table([[1]] * len(names), names=names), "polars", names="unique").columns
+    assert len(set(made)) == len(names)
+    assert [new for old, new in zip(names, made, strict=True) if names.count(old) == 1] == [
+        name for name in names if names.count(name) == 1
+    ]
+
+
+def test_intervals_of_nanoseconds_are_not_cut_by_duckdb():
+    pytest.importorskip("duckdb")
+    with pytest.raises(UnsupportedType, match="interval of nanoseconds \\(it drops them\\)"):
+        lend.to(pa.table({"a": pa.array([1], pa.duration("ns"))}), "duckdb")
+
+
+def test_lists_of_no_elements_do_not_reach_polars_which_panics():
+    pytest.importorskip("polars")
+    with pytest.raises(UnsupportedType, match="list of 0 elements each"):
+        lend.to(pa.table({"a": pa.array([[]], pa.list_(pa.int8(), 0))}), "polars")

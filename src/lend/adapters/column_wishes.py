@@ -19,9 +19,7 @@ def met(column: "Column", copy: bool, nulls: "Any", dtype: "Any") -> "Column":
     if dtype is not None:
         _require(column, dtype)
     if nulls is not None:
-        form = _form(nulls)
-        _check(column, form)
-        column = _with(column, form)
+        column = _with(column, _for(column, _form(nulls)))
     return copied(column) if copy else column
 
 
@@ -35,7 +33,7 @@ def met_by_all(table: "Table", copy: bool, nulls: "Any") -> "Table":
         form = _form(nulls)
         if form.kind == "sentinel" and isinstance(form.value, str):
             raise ValueError(f'nulls is "none", "nan", "nat" or a number that stands for null, not {nulls!r:.60}')
-        columns = [_with(column, form) if _can(column, form) else column for column in columns]
+        columns = [_met(column, form) for column in columns]
     if copy:
         columns = [copied(column) for column in columns]
     return of_columns(table.names, columns, len(table), table.metadata)
@@ -70,19 +68,19 @@ def _form(nulls: "Any") -> "Nulls":
     return form
 
 
-def _check(column: "Column", form: "Nulls") -> None:
-    from lend.columns.roles import check_values_can_be
+def _for(column: "Column", form: "Nulls") -> "Nulls":
+    from lend.columns.roles import form_for
 
-    if form.kind != "none":
-        check_values_can_be(column.dtype, form)
+    return form if form.kind == "none" else form_for(column.dtype, form)
 
 
-def _can(column: "Column", form: "Nulls") -> bool:
+def _met(column: "Column", form: "Nulls") -> "Column":
+    """The column with these nulls, or as it is where its type has no such value."""
     try:
-        _check(column, form)
+        form = _for(column, form)
     except UnsupportedType:
-        return False
-    return True
+        return column
+    return _with(column, form)
 
 
 def _with(column: "Column", form: "Nulls") -> "Column":

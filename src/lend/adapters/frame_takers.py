@@ -9,7 +9,7 @@ from lend.errors import UnsupportedLayout, UnsupportedType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -67,11 +67,13 @@ class Taker:
         True where two columns of one name are refused.
     arrow : bool
         True where columns are given as Arrow data.
+    renames : callable or None
+        Makes of the names of a table those that it will have.
     """
 
     __slots__ = (
         *("arrow", "classes", "column", "give_column", "give_table", "judge", "judged", "name", "options", "package"),
-        *("table", "unique"),
+        *("renames", "table", "unique"),
     )
 
     def __init__(
@@ -89,7 +91,9 @@ class Taker:
         judged: "tuple[str, ...]" = (),
         unique: bool = False,
         arrow: bool = True,
+        renames: "Callable[[Sequence[str]], list[str]] | None" = None,
     ) -> None:
+        self.renames = renames
         self.judged, self.arrow = judged, arrow
         self.name, self.package, self.column, self.table = name, package, column, table
         self.judge, self.give_column, self.give_table = judge, give_column, give_table
@@ -186,6 +190,8 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
         if format.startswith("d:") and format.endswith(",256"):
             what = "decimal of 256 bits"
+        if format == "+w:0":
+            what = "list of 0 elements each (it panics of one)"
         if what is not None:
             raise refused(column, "polars", what, 'lend.to(x, "pyarrow"), and a cast there')
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
@@ -224,9 +230,9 @@ def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None"
 
     if not table.num_columns:
         return pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
-    # a stream tells a name of its own, which polars prefers to the one it is given
+    # a stream tells a name of its own, which polars prefers to the one it is given; of a list it calls "" column_0
     named = zip(unique(table, names), table, strict=True)
-    return pl.DataFrame([pl.Series(name, column).alias(name) for name, column in named])
+    return pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
 
 
 def unique(table: "Table", names: "str | None") -> "list[str]":
@@ -235,14 +241,21 @@ def unique(table: "Table", names: "str | None") -> "list[str]":
         raise ValueError(f'names is "unique", or not given, not {names!r:.40}')
     if names is None:
         return list(table.names)
-    taken, found = set(table.names), []
+    return _numbered(table.names, str, set(table.names))
+
+
+def _numbered(names: "Sequence[str]", key: "Callable[[str], str]", kept: "set[str]") -> "list[str]":
+    """The names, with the first free number behind one whose key was there before; `kept` are no free ones."""
+    found = []
     seen: set[str] = set()
-    for name in table.names:
-        chosen, number = name, 0
-        while chosen in seen or (number and chosen in taken):
+    numbers: dict[str, int] = {}  # all below are in use
+    for name in names:
+        chosen, number = name, numbers.get(key(name), 0)
+        while key(chosen) in seen or (number and key(chosen) in kept):
             number += 1
             chosen = f"{name}_{number}"
-        seen.add(chosen)
+        numbers[key(name)] = number
+        seen.add(key(chosen))
         found.append(chosen)
     return found
 
@@ -259,6 +272,8 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
             raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
         if format.startswith("d:") and format.endswith(",256"):
             raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+        if format == "tDn":
+            raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
         if dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
@@ -268,6 +283,15 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
         elif dtype.kind == "extension":
             becomes = f"{dtype.value_type}: the name of the extension type is lost"
     return Verdict(None, "duckdb copies what it reads, when a query runs", becomes)
+
+
+def _duckdb_names(names: "Sequence[str]") -> "list[str]":
+    """As duckdb has them: none without a letter, and none that differs from one before by the case alone."""
+    return _numbered([name or f"v{place}" for place, name in enumerate(names)], _folded, set())
+
+
+def _folded(name: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any" = None) -> "Any":
@@ -334,7 +358,7 @@ TAKERS = {
     ),
     "duckdb": Taker(
         "duckdb", "duckdb", None, "duckdb.DuckDBPyRelation", _judge_duckdb, _no_column, _duckdb_relation,
-        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",),
+        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",), renames=_duckdb_names,
     ),
 }  # fmt: skip
 

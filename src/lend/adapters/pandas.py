@@ -424,5 +424,6 @@ def table(
     made: Any = tables
     if keys is not None:
         keys = kinds.places(_names(obj), keys)
+        index = index or "drop"  # whoever names the columns did not name it
     taken = guarded(lambda asked: columns_of(asked, take, copy=copy, index=index, keys=keys))(obj)
     return made.of_columns(tuple(taken.names), taken.columns, taken.length, taken.metadata or None)

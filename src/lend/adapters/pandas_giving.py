@@ -295,12 +295,13 @@ def _text(column: "Column", backend: str) -> Giving:
 
 def _category(column: "Column") -> Giving:
     """Codes of the smallest signed width, -1 for null, and categories that are different ones."""
+    words = column.chunks[0].dictionary
+    assert words is not None
+    if not _can_be_categories(words):
+        return _arrow(column)
     giving = Giving(column, "category")
     several, form = _joined(giving, column)
     whole = None if several else joining.combined(column).source
-    first = column.chunks[0]
-    words = first.dictionary
-    assert words is not None
     mapping, places = _distinct(words)
     target = words if places is None else words[: len(places)]
     if whole is not None:
@@ -332,6 +333,16 @@ def _category(column: "Column") -> Giving:
     return giving
 
 
+def _can_be_categories(words: "Column") -> bool:
+    """Whether pandas has an Index of these that loses none: it hashes them, knows no NaN, and takes -0.0 for 0.0."""
+    dtype = words.dtype
+    if dtype.kind == "float" and dtype.bits in (32, 64):
+        values = words.tolist()
+        zeros = {repr(value) for value in values if value == 0}
+        return len(zeros) < 2 and not any(value != value for value in values)  # noqa: PLR0124
+    return dtype.kind not in ("float", "bfloat", "complex", "struct", "map", "union")
+
+
 def _check_codes(codes: "Column", limit: int) -> None:
     from lend._core import kernels
 
@@ -347,7 +358,7 @@ def _check_codes(codes: "Column", limit: int) -> None:
 def _distinct(words: "Column") -> "tuple[list[int] | None, list[int] | None]":
     """Of a dictionary with values that are null or occur twice: the new index of each, and the places that stay."""
     try:
-        keys = words.tolist()
+        keys = joining.told_apart(words)
     except LendError:
         parts = Anatomy(words)  # of times that Python has no objects for: the numbers
         lost = [False] * parts.n if not words.null_count else recoding._lost(words)
@@ -357,7 +368,6 @@ def _distinct(words: "Column") -> "tuple[list[int] | None, list[int] | None]":
     places: list[int] = []
     mapping: list[int] = []
     for place, key in enumerate(keys):
-        key = repr(key) if isinstance(key, (dict, list)) else key  # noqa: PLW2901
         if key is not None and key not in seen:
             seen[key] = len(places)
             places.append(place)

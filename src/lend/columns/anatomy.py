@@ -8,6 +8,7 @@ import sys
 
 from lend._core import kernels
 from lend.columns import refusals
+from lend.columns.numbers import packed
 from lend.dtypes.dtype import logical_of
 from lend.errors import UnsupportedType
 from lend.views import values
@@ -235,23 +236,9 @@ def swap_of(dtype: "Any") -> int:
 
 def packed_value(column: "Column", value: "Any") -> bytes:
     """A value as the bytes of one element, in this machine's order; refused where it is none of the dtype."""
-    import struct
-
-    stored = stored_as(column.dtype)
-    size = int(stored.itemsize)
-    try:
-        if stored.kind in ("int", "uint", "datetime", "timedelta", "bool") and hasattr(value, "__index__"):
-            number = int(value) if stored.kind != "bool" or value in (0, 1) else 256
-            return number.to_bytes(size, sys.byteorder, signed=stored.kind not in ("uint", "bool"))
-        if stored.kind == "float" and size in (2, 4, 8) and not isinstance(value, bool):
-            return struct.pack({2: "e", 4: "f", 8: "d"}[size], value)
-        if stored.kind == "bfloat" and not isinstance(value, bool):
-            word = struct.unpack("I", struct.pack("f", value))[0]
-            # to the nearest, of two as near the even one; NaN stays one
-            rounded = word >> 16 | 0x40 if value != value else (word + 0x7FFF + (word >> 16 & 1)) >> 16  # noqa: PLR0124
-            return int(rounded).to_bytes(2, sys.byteorder)
-    except (OverflowError, TypeError, ValueError, struct.error):
-        pass
+    found = packed(stored_as(column.dtype), value)
+    if found is not None:
+        return found
     raise UnsupportedType.build(
         f"{value!r:.60} is no value of {column.dtype}, so that none is filled in or looked for",
         came=refusals.came(column),

@@ -13,6 +13,7 @@ from lend._core.column cimport (
 from lend.protocols cimport arrow
 from lend.views.lent cimport call_hook
 
+cdef object host = None  # the Device of all memory of the host
 cdef tuple NULL_KINDS = ("none", "nan", "sentinel", "bitmask", "bytemask", "nat")
 
 
@@ -204,9 +205,15 @@ cdef class Column:
     @property
     def device(self):
         """Where the memory is."""
-        from lend.device import Device
+        global host
         held(self)
-        return Device(self.record.device_type, self.record.device_id)
+        if self.record.device_type == 1 and host is not None:
+            return host
+        from lend.device import Device
+        made = Device(self.record.device_type, self.record.device_id)
+        if self.record.device_type == 1:
+            host = made
+        return made
 
     @property
     def readonly(self):

@@ -114,7 +114,8 @@ def _arrow_elements(parts: Anatomy) -> "tuple[DType, list[str]]":
         except LendError:
             raise _no_arrow(parts) from None
         dtype = native
-    if parts.n > 1 and parts.step != parts.width:
+    # one element has none; but its bit of a mask has a number, and the element the same
+    if parts.step != parts.width and (parts.n > 1 or (parts.form == "bitmask" and parts.offset)):
         reasons.append("stride")
     if parts.n and swap_of(parts.dtype) > 1:
         reasons.append("byte order")

@@ -6,7 +6,7 @@ from lend._core.arrow cimport (
 )
 from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, has_validity
 from lend._core.arrow_owners cimport ArrowOwner
-from lend._core.column cimport COLUMN_CHUNKED, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
+from lend._core.column cimport COLUMN_CHUNKED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
 from lend._core.owners cimport MemoryOwner, allocate
 from lend._core.record cimport byte_count
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
@@ -171,11 +171,20 @@ cdef int fill_made(Column column, ArrowArray* out) except -1:
     cdef Py_ssize_t count, i
     cdef int first = 0 if has_validity(record.layout) else 1
     cdef bint masked = record.nulls != NULLS_NONE
+    cdef char* data = record.buffers[FIRST]
+    cdef Py_ssize_t offset = record.offset
     if masked and (record.nulls != NULLS_BITMASK or record.missing):
         if own_null_count(column):
             raise refusals.not_sayable(column, "its nulls are in a form that Arrow has not")
         masked = False
-    if record.layout == LAYOUT_FIXED and record.steps[1] != record.width and (record.length > 1 or record.offset):
+    if record.layout == LAYOUT_FIXED and record.steps[1] != record.width and offset:
+        masked = masked and record.length
+        if record.length > 1 or masked:
+            raise refusals.not_sayable(column, "its elements do not lie side by side")
+        # one element, or none, begins wherever it lies
+        data = NULL if data is NULL else data + offset * record.steps[1]
+        offset = 0
+    elif record.layout == LAYOUT_FIXED and record.steps[1] != record.width and record.length > 1:
         raise refusals.not_sayable(column, "its elements do not lie side by side")
     count = len(roles.places(record.layout))
     if record.layout == LAYOUT_VIEWS:
@@ -185,11 +194,11 @@ cdef int fill_made(Column column, ArrowArray* out) except -1:
     begin_array(out, count, len(children), words is not None, holder)
     try:
         out.length = record.length
-        out.offset = record.offset
+        out.offset = offset
         if masked:
             out.null_count = record.null_count
         for i in range(min(count, 3 - first)):
-            out.buffers[i] = record.buffers[first + i]
+            out.buffers[i] = data if first + i == FIRST else record.buffers[first + i]
         if first == 0 and not masked:
             out.buffers[VALIDITY] = NULL
         if record.layout == LAYOUT_VIEWS:

@@ -215,7 +215,7 @@ def _one_dictionary(parts: "Sequence[Anatomy]", copy: bool) -> Draft:
 
 
 def same_values(one: Column, other: Column) -> bool:
-    """Whether two columns of one chunk have the same values: the same memory, or equal bytes, or equal objects."""
+    """Whether two columns of one chunk have the same values: the same memory, or equal bytes, or the same objects."""
     if one is other:
         return True
     if len(one) != len(other) or one.dtype != other.dtype or one.null_count != other.null_count:
@@ -225,16 +225,24 @@ def same_values(one: Column, other: Column) -> bool:
     if _bytes(_joined([one], copy=True).made()) == _bytes(_joined([other], copy=True).made()):
         return True
     try:
-        return bool(one.tolist() == other.tolist())
+        return told_apart(one) == told_apart(other)
     except LendError:
         return False  # Python has no objects for them, and what bytes say stands
+
+
+def told_apart(column: Column) -> "list[object]":
+    """The values, or texts of them, equal only where nothing tells them apart: 0.0 is not -0.0, no hour another."""
+    return [
+        value if value is None or isinstance(value, str | bytes | int) else repr(value) for value in column.tolist()
+    ]
 
 
 def _address(column: Column) -> "tuple[object, ...] | None":
     """Where it lies; None of what lies in several columns."""
     if column.children:
         return None
-    return (column.offset, *[facts[0] if (facts := column.buffer_facts(place)) else None for place in (0, 1, 2)])
+    facts = [column.buffer_facts(place) for place in (0, 1, 2)]
+    return (column.offset, column.stride, column.nulls, *[None if each is None else each[:2] for each in facts])
 
 
 def _bytes(column: Column) -> "list[object]":

@@ -2,6 +2,7 @@
 
 from lend.columns import refusals
 from lend.columns.nullness import Nulls
+from lend.columns.numbers import as_stored
 from lend.dtypes.dtype import logical_of
 from lend.errors import LendError, MalformedDescriptor, UnsupportedType
 
@@ -229,12 +230,11 @@ def form_of_nulls(dtype: "DType", layout: int, mask: "View | None", nulls: "Any"
             raise ValueError(f"a mask says null by 0 or by 1, not {form.missing!r}")
         if mask is not None and form.kind == "bytemask" and mask.itemsize != 1:
             raise ValueError(f"a byte mask has one byte for each element, and this {mask.itemsize}")
-    check_values_can_be(dtype, form)
-    return form
+    return form_for(dtype, form)
 
 
-def check_values_can_be(dtype: "DType", form: Nulls) -> None:
-    """Whether a value of the dtype can stand for null in this way."""
+def form_for(dtype: "DType", form: Nulls) -> Nulls:
+    """The form as a column keeps it: its value one of the dtype that nobody can change. Refused where it has none."""
     stored = dtype if logical_of(dtype) is None else dtype.storage
     kind = getattr(stored, "kind", None)
     if form.kind == "nan" and kind not in ("float", "bfloat", "complex"):
@@ -243,17 +243,14 @@ def check_values_can_be(dtype: "DType", form: Nulls) -> None:
         dtype.kind in ("datetime", "timedelta") or (logical_of(dtype) is not None and dtype.arrow[:2] in ("ts", "tD"))
     ):
         raise UnsupportedType.build(f"no value of {dtype} is NaT, so that none is null by it")
-    if form.kind == "sentinel":
-        value = form.value
-        if isinstance(value, bool) or not (
-            (kind in ("int", "uint") and hasattr(value, "__index__"))
-            or (kind in ("datetime", "timedelta") and hasattr(value, "__index__"))
-            or (kind in ("float", "bfloat") and isinstance(value, int | float))
-        ):
-            raise UnsupportedType.build(
-                f"{value!r:.60} is no value of {dtype} that could stand for null",
-                remedy="a number of its own type",
-            )
+    if form.kind != "sentinel":
+        return form
+    value = None if stored is None else as_stored(stored, form.value)
+    if value is None:
+        raise UnsupportedType.build(
+            f"{form.value!r:.60} is no value of {dtype} that could stand for null", remedy="a number of its own type"
+        )
+    return Nulls("sentinel", None, value) if value == value else Nulls("nan")  # noqa: PLR0124
 
 
 def checked_children(dtype: "DType", layout: int, children: "Iterable[Column]") -> "tuple[Column, ...] | None":

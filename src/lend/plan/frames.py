@@ -5,8 +5,10 @@ Arrays of one column (numpy, torch and so on) are made by the planner of arrays,
 """
 
 import sys
+from collections import Counter
 
 from lend import front_columns
+from lend._core.copies import Copy, LookedAt
 from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters.asking import guarded
@@ -23,6 +25,7 @@ from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from lend.plan.planner import Draft
@@ -69,7 +72,20 @@ class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *("call", "copy", "form", "forms", "obj", "options", "rows", "taken_by", "taker", "thing", "verdicts"),
+        *(
+            "call",
+            "copied",
+            "copy",
+            "form",
+            "forms",
+            "obj",
+            "options",
+            "rows",
+            "taken_by",
+            "taker",
+            "thing",
+            "verdicts",
+        ),
     )
 
     def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str, *, to_come: bool = False) -> None:
@@ -77,6 +93,7 @@ class FrameDraft:
         self.obj = obj
         self.thing = thing
         self.taken_by = taken_by
+        self.copied: Sequence[Copy] = ()  # what was copied on taking it, where it was only looked at
         self.taker: Taker | None = None
         self.form: str | None = None
         self.call: Any = None
@@ -142,7 +159,8 @@ class FrameDraft:
     def _check_names(self, table: Table, options: "dict[str, Any]") -> None:
         """Names that the target would refuse, or make one of two of."""
         names = unique(table, options.get("names"))
-        double = next((name for name in names if names.count(name) > 1), None)
+        times = Counter(names)
+        double = next((name for name in names if times[name] > 1), None)
         if double is not None:
             assert self.taker is not None
             places = ", ".join(str(place) for place, name in enumerate(names) if name == double)
@@ -184,10 +202,20 @@ class FrameDraft:
             return _name_of(self.call)
         return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
 
+    def _renamed(self) -> "list[str]":
+        """Notes of the names that the target changes."""
+        if self.taker is None or self.taker.renames is None or type(self.thing) is not Table:
+            return []
+        made = self.taker.renames(self.thing.names)
+        changed = [pair for pair in zip(self.thing.names, made, strict=True) if pair[0] != pair[1]]
+        more = [f"{len(changed) - _SHOWN} more columns get other names"] if len(changed) > _SHOWN else []
+        return [f"column {old!r} is called {new!r} there" for old, new in changed[:_SHOWN]] + more
+
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         steps = [Step("take", self.taken_by)]
-        notes = []
+        steps += [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
+        notes = self._renamed()
         if self.taker is None:
             own = "what it does with the memory is its own affair"
             steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
@@ -214,7 +242,7 @@ class FrameDraft:
             notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(
             source=self.came,
-            source_type=f"lend.{type(self.thing).__name__}" if self.obj is self.thing else type_name_of(self.obj),
+            source_type=_type_of(self.obj),
             target=self._made(),
             protocol=self.taken_by,
             steps=steps,
@@ -239,6 +267,10 @@ def _column_named(column: Column) -> str:
     return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
 
 
+def _type_of(obj: "Any") -> str:
+    return f"lend.{type(obj).__name__}" if type(obj) is Column or type(obj) is Table else type_name_of(obj)
+
+
 def _listed(columns: "list[Column]", total: int) -> str:
     if len(columns) == total:
         return "all columns" if total != 1 else "the column"
@@ -253,11 +285,21 @@ def _name_of(call: "Any") -> str:
 
 
 @lets_go
-def take(obj: "Any", looking: bool = False) -> FrameDraft:
+def take(obj: "Any", copy: "bool | None" = None, looking: bool = False) -> FrameDraft:
     """Take an object as the column or the table that it is; `looking`, what gives its rows once is left as it is."""
+    copy = False if copy is False else None  # a copy of all is made on the way to the target, if it needs one
+    if not looking:
+        return _take(obj, copy, False)
+    with LookedAt() as copied:
+        draft = _take(obj, copy, True)
+    draft.copied = copied
+    return draft
+
+
+def _take(obj: "Any", copy: "bool | None", looking: bool) -> FrameDraft:
     tensor = work.peek(obj) if looking and capsule_offered(obj) is not None else None
     if tensor is not None:
-        return FrameDraft(obj, front_columns.column(tensor), str(CAPSULE.name))
+        return FrameDraft(obj, front_columns.column(tensor, copy=copy), str(CAPSULE.name))
     if front_columns.gives_once(obj):
         if looking:
             return _described(obj)
@@ -268,8 +310,8 @@ def take(obj: "Any", looking: bool = False) -> FrameDraft:
         return FrameDraft(obj, obj, "lend itself")
     stream = shows(type(obj), "__arrow_c_stream__")
     if issubclass(type(obj), dict) or (stream and not _is_column(obj)):
-        return FrameDraft(obj, front_columns.table(obj), _way(obj, "Arrow stream"))
-    made = front_columns.column(obj)
+        return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))
+    made = front_columns.column(obj, copy=copy)
     array = shows(type(obj), "__arrow_c_array__")
     return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
 
@@ -320,7 +362,7 @@ def draw(
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
     found = taker_of(target)
-    draft = take(obj, looking)
+    draft = take(obj, copy, looking)
     if found is not None:
         taker, form = found
         if nulls is not None:
@@ -379,7 +421,7 @@ def _as_array(
 
 def survey(obj: "Any", copy: "bool | None") -> Plan:
     """What came, and to which installed libraries it can go."""
-    draft = take(obj, True)
+    draft = take(obj, copy, True)
     verdicts = {}
     for name, taker in TAKERS.items():
         if not is_installed(name):
@@ -400,7 +442,7 @@ def survey(obj: "Any", copy: "bool | None") -> Plan:
             verdicts[name] = f"{amount(known)} copied: {why}"
     return Plan(
         source=draft.came,
-        source_type=f"lend.{type(obj).__name__}" if obj is draft.thing else type_name_of(obj),
+        source_type=_type_of(obj),
         target=None,
         protocol=draft.taken_by,
         steps=[Step("take", draft.taken_by)],

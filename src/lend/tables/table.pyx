@@ -183,12 +183,12 @@ cdef tuple names_of(Table table):
     return table.told_names
 
 
-cdef Py_ssize_t place_of(tuple names, object key) except -1:
-    """The place of a column by its number or its name."""
+cdef Py_ssize_t place_of(tuple names, object key, dict known=None) except -1:
+    """The place of a column by its number or its name; `known` has the places of every name."""
     cdef Py_ssize_t place
     cdef Py_ssize_t width = len(names)
     if isinstance(key, str):
-        found = [i for i, name in enumerate(names) if name == key]
+        found = [i for i, name in enumerate(names) if name == key] if known is None else known.get(key, [])
         if len(found) != 1:
             from lend.tables import refusals
             raise refusals.no_such_name(names, key, found)
@@ -208,7 +208,10 @@ def places(tuple names not None, keys):
     if isinstance(keys, (str, bytes)):
         from lend.tables import refusals
         raise refusals.one_name(keys)
-    return [place_of(names, key) for key in keys]
+    known = {}
+    for place, name in enumerate(names):
+        known.setdefault(name, []).append(place)
+    return [place_of(names, key, known) for key in keys]
 
 
 def of_columns(tuple names not None, list columns not None, Py_ssize_t rows, dict metadata=None):
