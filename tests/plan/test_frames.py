@@ -396,3 +396,12 @@ def test_lists_of_no_elements_do_not_reach_polars_which_panics():
     pytest.importorskip("polars")
     with pytest.raises(UnsupportedType, match="list of 0 elements each"):
         lend.to(pa.table({"a": pa.array([[]], pa.list_(pa.int8(), 0))}), "polars")
+
+
+def test_what_lend_writes_and_what_the_target_does_are_two_steps():
+    pytest.importorskip("pandas")
+    source = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int8()), pa.array(["x"], pa.string_view()))
+    with lend.copies() as made:
+        lend.to(source, "pandas")
+    steps = [(step.who, step.nbytes, step.why) for step in lend.explain(source, "pandas").copies]
+    assert steps == [("lend", made.bytes, "nulls as -1"), ("target", None, "pyarrow makes offsets of views")]

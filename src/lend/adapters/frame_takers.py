@@ -32,17 +32,29 @@ class Verdict:
         The type that it makes of it, where that is another.
     who : str
         Who copies: "target", or "lend".
+    theirs : str
+        What the target copies beside, where lend copies too; "" where it copies nothing.
     """
 
-    __slots__ = ("becomes", "nbytes", "who", "why")
+    __slots__ = ("becomes", "nbytes", "theirs", "who", "why")
 
     def __init__(
-        self, nbytes: "int | None" = SHARED, why: str = "", becomes: "str | None" = None, who: str = "target"
+        self,
+        nbytes: "int | None" = SHARED,
+        why: str = "",
+        becomes: "str | None" = None,
+        who: str = "target",
+        theirs: str = "",
     ) -> None:
         self.who = who
+        self.theirs = theirs
         self.nbytes = nbytes
         self.why = why
         self.becomes = becomes
+
+    @property
+    def shares(self) -> bool:
+        return self.nbytes == SHARED and not self.theirs
 
 
 class Taker:
@@ -314,7 +326,8 @@ def _judge_pandas(column: "Column", rows: "int | None", dtype_backend: str = "au
     giving = pandas_giving.plan(column, dtype_backend)
     if rows is None:
         return Verdict(None, "what is copied shows when the rows come", who="lend")
-    return Verdict(giving.nbytes, "; ".join(giving.why), who="target" if giving.nbytes is None else "lend")
+    why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
+    return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
 
 
 def _pandas_series(column: "Column", form: "str | None" = None, dtype_backend: str = "auto") -> "Any":

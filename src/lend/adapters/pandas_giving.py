@@ -31,25 +31,32 @@ class Giving:
     ----------
     what : str
         The kind of array it becomes there.
-    nbytes : int or None
-        Bytes that are written on the way; None where pyarrow writes some that nobody can tell before.
-    why : list of str
+    nbytes : int
+        Bytes that lend writes on the way.
+    why, theirs : list of str
+        Why lend writes, and what another library writes, of which it alone knows how much.
     """
 
     values: "Callable[[], Any]"
 
     def __init__(self, column: "Column", what: str) -> None:
         self.column, self.what = column, what
-        self.nbytes: int | None = 0
+        self.nbytes = 0
         self.why: list[str] = []
+        self.theirs: list[str] = []
 
     def wrote(self, nbytes: "int | None", *why: str) -> None:
-        if nbytes is None or self.nbytes is None:
-            self.nbytes = None
-        else:
-            self.nbytes += nbytes
+        """Count what is written, and why; None where another library writes what only it knows."""
         if nbytes != 0:
-            self.why += [reason for reason in why if reason not in self.why]
+            reasons = self.theirs if nbytes is None else self.why
+            reasons += [reason for reason in why if reason not in reasons]
+        self.nbytes += nbytes or 0
+
+    def holds(self, inner: "Giving") -> None:
+        """Count what is written for a part of it."""
+        self.wrote(inner.nbytes, *inner.why)
+        if inner.theirs:
+            self.wrote(None, *inner.theirs)
 
     def make(self) -> "Any":
         """The Series, under the name of the column."""
@@ -314,7 +321,7 @@ def _category(column: "Column") -> Giving:
         told = form is None or form.kind == "none" or (form.kind == "sentinel" and form.value == -1)
         giving.wrote(0 if fits and told and mapping is None else len(column) * width, "codes as pandas has them")
     inner = plan(words)
-    giving.wrote(inner.nbytes, *inner.why)
+    giving.holds(inner)
 
     def made() -> "Any":
         import pandas as pd
@@ -458,7 +465,7 @@ def _interval(column: "Column") -> "Giving | None":
 
     giving = Giving(column, "interval")
     for end in ends:
-        giving.wrote(end.nbytes, *end.why)
+        giving.holds(end)
     giving.values = made
     return giving
 

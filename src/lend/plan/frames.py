@@ -131,7 +131,7 @@ class FrameDraft:
         asked = {name: value for name, value in options.items() if name in taker.judged}
         self.verdicts = [(column, taker.judge(column, self.rows, **asked)) for column in self._columns()]
         copied = [(form.source, Verdict(form.nbytes, "; ".join(form.reasons))) for form in self.forms if not form.same]
-        copied += [(column, verdict) for column, verdict in self.verdicts if verdict.nbytes != 0]
+        copied += [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
         if copy is False and copied:
             column, verdict = copied[0]
             raise CopyRequired.build(
@@ -226,11 +226,13 @@ class FrameDraft:
                     steps.append(
                         Step("work", f"{_column_named(form.source)} as Arrow has it", form.nbytes, "lend", why)
                     )
-            shared = [column for column, verdict in self.verdicts if verdict.nbytes == 0]
+            shared = [column for column, verdict in self.verdicts if verdict.shares]
             for column, verdict in self.verdicts:
                 if verdict.nbytes != 0:
                     kind = "work" if verdict.who == "lend" else "give"
                     steps.append(Step(kind, _column_named(column), verdict.nbytes, verdict.who, verdict.why))
+                if verdict.theirs:
+                    steps.append(Step("give", _column_named(column), None, "target", verdict.theirs))
                 if verdict.becomes is not None:
                     notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
             if any(not column.readonly for column in shared if len(column)):
@@ -431,12 +433,12 @@ def survey(obj: "Any", copy: "bool | None") -> Plan:
         except LendError as refusal:
             verdicts[name] = f"refused: {refusal.fact}"
             continue
-        copied = [verdict for _, verdict in draft.verdicts if verdict.nbytes != 0]
+        copied = [verdict for _, verdict in draft.verdicts if not verdict.shares]
         known = sum(verdict.nbytes or 0 for verdict in copied)
-        why = "; ".join(dict.fromkeys(verdict.why for verdict in copied))
+        why = "; ".join(dict.fromkeys(why for verdict in copied for why in (verdict.why, verdict.theirs) if why))
         if not copied:
             verdicts[name] = "shared"
-        elif any(verdict.nbytes is None for verdict in copied):
+        elif any(verdict.nbytes is None or verdict.theirs for verdict in copied):
             verdicts[name] = f"{len(copied)} of {len(draft.verdicts)} columns may be copied: {why}"
         else:
             verdicts[name] = f"{amount(known)} copied: {why}"
