@@ -448,3 +448,22 @@ def test_hours_of_a_zone_that_are_told_twice_stay_two_categories():
 def test_an_index_is_no_column_that_was_named():
     frame = pd.DataFrame({"a": [1], "b": [2]}, index=pd.Index([7], name="i"))
     assert lend.table(frame, columns=["b"]).names == ("b",)
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_nulls_that_would_merge_with_nan_are_refused_before_anything_is_written(chunks):
+    pa = pytest.importorskip("pyarrow")
+    array = pa.chunked_array([pa.array([1.0, None, float("nan")], pa.float16())] * chunks)
+    with pytest.raises(UnsupportedType, match="has nulls and NaN that is a value") as told:
+        lend.explain(array, "pandas")
+    with pytest.raises(UnsupportedType) as caught:
+        lend.to(array, "pandas")
+    assert str(caught.value) == str(told.value)
+
+
+def test_a_dictionary_of_times_with_nanoseconds_stays_in_arrow():
+    # as categories pandas 3.1 has them as objects of datetime, which know microseconds alone
+    pa = pytest.importorskip("pyarrow")
+    words = pa.array([1, 2], pa.time64("ns"))
+    made = lend.to(pa.DictionaryArray.from_arrays(pa.array([1, 0], pa.int8()), words), "pandas")
+    assert str(made.dtype).startswith("dictionary<values=time64[ns]")

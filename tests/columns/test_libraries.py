@@ -301,3 +301,46 @@ def test_numbers_at_an_odd_address_are_read():
     array = pa.Array.from_buffers(pa.int64(), 3, [None, pa.py_buffer(room[at : at + 24])])
     column = lend.column(array)
     assert (column.tolist(), column.view().aligned) == ([1, -2, 2**62], False)
+
+
+class Told:
+    """An object whose interface is an attribute of it, not of its class."""
+
+    def __init__(self, facts):
+        self.__array_interface__ = facts
+
+
+def test_a_mask_in_an_interface_that_the_object_alone_has_is_taken():
+    np = pytest.importorskip("numpy")
+    array, mask = np.array([1, 2, 3]), np.array([True, False, True])
+    made = lend.column(Told(array.__array_interface__ | {"mask": mask}))
+    assert (made.tolist(), made.nulls.missing) == ([1, None, 3], 0)
+
+
+class Unreadable:
+    """Something that no protocol lends, with an interface that cannot be asked."""
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **options):
+        raise BufferError("bits of eight")
+
+    @property
+    def __cuda_array_interface__(self):
+        raise AttributeError("not on this device")
+
+
+def test_what_an_interface_raises_when_it_is_asked_for_a_mask_hides_no_refusal():
+    with pytest.raises(lend.LendError):
+        lend.column(Unreadable())
+
+
+def test_bits_of_torch_are_refused_as_lend_view_refuses_them():
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(2, dtype=torch.uint8).view(torch.bits8)
+    with pytest.raises(lend.LendError) as view:
+        lend.view(tensor)
+    with pytest.raises(lend.LendError) as column:
+        lend.column(tensor)
+    assert str(column.value) == str(view.value)

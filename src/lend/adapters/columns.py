@@ -169,7 +169,7 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
     """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
     if isinstance(refusal, UnsupportedType):
         for method in _INTERFACES:
-            parted = _unmasked(obj, method) if shows(type(obj), method) else None
+            parted = _unmasked(obj, method)
             if parted is not None:
                 from lend.front import view
 
@@ -200,7 +200,12 @@ def _arrow_array(obj: "Any") -> "Any":
 
 def _unmasked(obj: "Any", method: str) -> "tuple[Any, Any] | None":
     """An object with such an interface taken apart: its elements and its mask; None where it has none."""
-    facts = getattr(obj, method)
+    try:
+        facts = getattr(obj, method)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - it was refused before, for a reason that stands
+        return None
     if type(facts) is not dict or facts.get("mask") is None:
         return None
     told = {key: value for key, value in facts.items() if key != "mask"}
@@ -276,7 +281,7 @@ def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
             f"{article(full_name(cls))} shows its columns by __dataframe__ alone, which lend.table does not read yet",
             came=full_name(cls),
             tried="it has no __arrow_c_stream__ and no __arrow_c_array__",
-            remedy="lend.table(pyarrow.interchange.from_dataframe(x)), or lend.minimal.table(x)",
+            remedy="lend.table(pyarrow.interchange.from_dataframe(x)), or lend.minimal.column(x)",
         )
     try:
         seen = view(obj)

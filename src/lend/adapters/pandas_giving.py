@@ -132,6 +132,8 @@ def _numbers(column: "Column", backend: str, nulls: "Any") -> Giving:
     if fills and fill is None and not (kind in ("float", "bfloat") or nulls == "nan"):
         raise _no_nulls(column, f"pandas' {column.dtype} of NumPy has no null", 'dtype_backend="numpy_nullable"')
     if fills:
+        for part in column.chunks:
+            forms.filled(part, value)  # refused now, not when it is written
         giving.wrote(n * (8 if fill is None and kind in ("int", "uint") else width), f"{value} under nulls")
     elif bits:
         giving.wrote(n, "bit-packed")
@@ -232,6 +234,8 @@ def _times(column: "Column") -> Giving:
     if zone:
         target = _zone(column, zone)
     if count and not says_nat:
+        for part in column.chunks:
+            forms.filled(part, "nat")  # refused now, not when it is written
         giving.wrote(8 * n, "NaT under nulls")
     elif not dtype.is_native:
         giving.wrote(8 * n, "byte order")
@@ -347,7 +351,8 @@ def _can_be_categories(words: "Column") -> bool:
         values = words.tolist()
         zeros = {repr(value) for value in values if value == 0}
         return len(zeros) < 2 and not any(value != value for value in values)  # noqa: PLR0124
-    return dtype.kind not in ("float", "bfloat", "complex", "struct", "map", "union")
+    # its times of a day have no nanoseconds
+    return dtype.kind not in ("float", "bfloat", "complex", "struct", "map", "union") and dtype.arrow != "ttn"
 
 
 def _check_codes(codes: "Column", limit: int) -> None:

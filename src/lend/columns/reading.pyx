@@ -140,9 +140,11 @@ def count_nulls(Column column):
         return sum([part.null_count for part in column.parts])
     if column.record.layout == LAYOUT_NULL:
         return column.record.length
-    check_host(column)
     if column.record.layout < LAYOUT_SPARSE and dictionary_of(column) is None:
+        if column.record.nulls != NULLS_NONE:
+            check_host(column)
         return count_own(column)
+    check_host(column)
     gone = lost_of(column, 0, column.record.length)
     return 0 if gone is None else gone.count(1)
 

@@ -63,7 +63,7 @@ def masked(obj: "Any", protocol: "Protocol") -> LendError:
 
 
 _APART = {
-    "__array_interface__": "lend.minimal.column(x), which keeps the nulls, where x has one dimension; or data and mask "
+    "__array_interface__": "lend.column(x), which keeps the nulls, where x has one dimension; or data and mask "
     'apart: lend.view(numpy.asarray(x)) and lend.view(x.__array_interface__["mask"])',
     "__cuda_array_interface__": 'data and mask apart: lend.view(x.__cuda_array_interface__["mask"]), and '
     'lend.View.from_pointer(ptr, shape, dtype, owner=x, device="cuda:0") or wherever it is',
@@ -90,7 +90,7 @@ def hidden_mask(obj: "Any") -> LendError:
     )
 
 
-_COLUMN = "lend.minimal.column(x), where it is one dimension without gaps: the mask becomes its nulls"
+_COLUMN = "lend.column(x), where it has one dimension: the mask becomes its nulls"
 
 
 def unread_typestr(obj: "Any", protocol: "Protocol", typestr: str, kind: str) -> LendError:
@@ -183,7 +183,7 @@ def not_by_array(obj: "Any", protocol: "Protocol", why: str) -> LendError:
 # a word of why -> what to do
 _INSTEAD = {
     "new array": "lend.view(x, copy=True)",
-    "masked": "lend.minimal.column(x.__array__()), which keeps the nulls, where it has one dimension; or "
+    "masked": "lend.column(x.__array__()), which keeps the nulls, where it has one dimension; or "
     "x.__array__().filled(value); or data and mask apart: lend.view(x.__array__().data), lend.view(x.__array__().mask)",
     "device": "what its library copies to the host: x.cpu(), x.get() or x.copy_to_host()",
 }
