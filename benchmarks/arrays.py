@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-from cases import arrays_in, arrays_out, both, from_c, sizes
+from cases import arrays_in, arrays_out, both, columns_in, from_c, sizes
 from harness import build, environment, report
 from harness.case import prepare
 from harness.timing import interleave
 
-TABLES = (arrays_in.TABLE, arrays_out.TABLE, both.TABLE, from_c.TABLE, sizes.TABLE)
+TABLES = (arrays_in.TABLE, arrays_out.TABLE, both.TABLE, columns_in.TABLE, from_c.TABLE, sizes.TABLE)
 NOTE = (
     "Minima of {processes} processes of {rounds} interleaved rounds each; medians beside them. Loops of about 1.2 ms, "
     "the collector off, each result destroyed in its iteration. The floor is built with gcc -O3, lend as installed. "

@@ -22,13 +22,13 @@ import subprocess
 import sys
 import tempfile
 
-from cases import arrays_in, arrays_out, both
+from cases import arrays_in, arrays_out, both, columns_in
 from harness import build, environment
 from harness.case import modules, prepare
 from harness.timing import compile_loop, run
 
 COUNTS = pathlib.Path(__file__).parent / "counts.json"
-TABLES = (arrays_in.TABLE, arrays_out.TABLE, both.TABLE)
+TABLES = (arrays_in.TABLE, arrays_out.TABLE, both.TABLE, columns_in.TABLE)
 LIGHT = {"numpy", "peersfloor", "lend", "operator"}
 TOLERANCE = 0.02
 TRIES = 4  # a block that is the last of its pool costs some thirty instructions more: the least of these counts

@@ -63,7 +63,7 @@ def floor(name, statement, setup="", pointer=""):
 
 
 def ours(name, statement, setup="", pointer="r.ptr"):
-    public = [word for word in ("view", "buffer", "to") if re.search(rf"\b{word}\(", statement + setup)]
+    public = [word for word in ("view", "buffer", "column", "table", "to") if re.search(rf"\b{word}\(", statement + setup)]
     return Case("ours", name, statement, "\n".join([*(f"from lend import {word}" for word in public), setup]), pointer)
 
 
