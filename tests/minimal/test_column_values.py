@@ -65,6 +65,12 @@ def test_nulls_are_counted_in_the_slice_itself(drawn):
     ]
 
 
+@pytest.mark.parametrize(("null_count", "values"), [(0, [1, 2, 3]), (1, [1, None, 3]), (-1, [1, None, 3])])
+def test_bits_beside_a_count_of_no_nulls_are_not_looked_at(null_count, values):
+    column = minimal.column(Made(Node("c", 3, null_count, buffers=[b"\5", bytes([1, 2, 3])])))
+    assert (column.tolist(), column.null_count) == (values, values.count(None))
+
+
 @settings(max_examples=100)
 @given(kinds().flatmap(lambda kind: st.tuples(st.just(kind), st.lists(lists_of(kind), max_size=4))), st.randoms())
 def test_chunks_of_a_stream_come_one_by_one_and_empty_ones_too(drawn, random):
