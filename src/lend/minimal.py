@@ -1059,7 +1059,7 @@ def _told_column(told, name, kept):
     elif kind == _STRING:
         dtype = {32: "u", 64: "U"}.get(widths.get("offsets"), dtype)  # pandas says u beside offsets of 64 bits
     layout, width, roles, _ = _layout(dtype)
-    if (kind != _CATEGORICAL and kind != _kind(dtype)) or (layout == "fixed" and width * 8 != bits):
+    if kind is None or kind not in (_CATEGORICAL, _kind(dtype)) or (layout == "fixed" and width * 8 != bits):
         raise Refused(f"{name!r} is told to be of kind {kind} with {bits} bits in the format {dtype!r}")
     if (null > 2 and "validity" not in held) or (null == 0 and "validity" in held):
         if told.null_count != 0:
@@ -1246,10 +1246,8 @@ def _missing(column, first, count):
         mask = (_bits if kind == "bitmask" else _bytes)(held["validity"], at, count)
         return mask.translate(_TRUE if value else _FALSE)
     numbers = _numbers(held["data"], at, count, _FIXED.get(column.dtype, "q"))
-    if kind == "nan":
-        return bytes([number != number for number in numbers])  # noqa: PLR0124
     value = -(2**63) if kind == "nat" else value
-    return bytes([number == value for number in numbers])
+    return bytes([number != number if kind == "nan" else number == value for number in numbers])  # noqa: PLR0124
 
 
 def _reader(column, first, count, structs=dict):

@@ -178,6 +178,7 @@ CASES = {
     "a decimal without a scale": ("Made(Node('d:1', 0, buffers=[None, None]))", "is not read"),
     "metadata of a negative count": ("Made(numbers(metadata=i(-1)))", "metadata contradict"),
     "metadata of a huge count": ("Made(numbers(metadata=i(2**31 - 1)))", "metadata contradict"),
+    "metadata of more than a million pairs": ("Made(numbers(metadata=i(2**20 + 1) + bytes(9 << 20)))", "contradict"),
     "metadata of a negative length": ("Made(numbers(metadata=i(1, -5)))", "metadata contradict"),
     # depth
     "65 levels": ("deep(65)", "below 64 others"),
