@@ -446,7 +446,7 @@ class Column:
             found = [child for child in self.children if child.name == part]
             if len(found) != 1 or self.dtype != "+s" or self.nulls[0] != "none":
                 names = [child.name for child in self.children]
-                raise KeyError(f"{part!r} is not one of the columns {names}, or {self!r} is no table without null rows")
+                raise KeyError(f"{part!r} is {len(found)} of the columns {names}: {self!r} needs it once, no null rows")
             return found[0][self.offset : self.offset + self.length]
         start, count = _span(part, self.length, "a Column", "tolist(), or column_to_ndarray(x)")
         return self._at(count, self.offset + start, dict(self.buffers))
@@ -512,7 +512,7 @@ def array(obj):
         if getattr(obj, doubt, bool)():
             raise Refused(f"the memory of this {_full_name(obj)} is not its value: {doubt}() is true")
     dispatch = getattr(type(obj), "__torch_dispatch__", None)
-    if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
+    if dispatch is not None and getattr(dispatch, "__name__", "") != "_disabled_torch_dispatch_impl":
         raise Refused(f"{_full_name(obj)} answers for itself, and may show memory of anything")
     if type(obj) is Buffer:
         _alive(obj)
@@ -961,9 +961,8 @@ def chunks(obj, *, allow_copy=False):
 
 def column(obj, *, allow_copy=False):
     """The one column of an object; several chunks with rows are refused (chunks(x) has those of a reader, once)."""
-    found = chunks(obj, allow_copy=allow_copy)
-    if len(found) != 1:
-        found = [part for part in found if part.length] or found[:1]
+    every = chunks(obj, allow_copy=allow_copy)
+    found = [part for part in every if part.length] or every[:1]
     if len(found) != 1:
         way = "chunks(x) lists them; a reader gives them once, and has given them now"
         raise Refused(f"{_full_name(obj)} has {len(found)} chunks: {way}")

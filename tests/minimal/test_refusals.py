@@ -125,6 +125,12 @@ def test_an_unknown_name_lists_the_names(ask):
         ask("c")
 
 
+def test_a_column_of_a_table_with_null_rows_says_why_it_is_not_read():
+    rows = Node("+s", 2, 1, buffers=[b"\1"], children=[Node("n", 2, name="a")])
+    with pytest.raises(KeyError, match=r"'a' is 1 of the columns \['a'\]: .* needs it once, no null rows"):
+        minimal.column(Made(rows))["a"]
+
+
 def test_a_format_that_is_not_read_is_told_with_its_field():
     odd = Node("+r", 1, name="odd", buffers=[None])
     with pytest.raises(minimal.Refused, match=r"'\+r' of 'odd' is not read"):
