@@ -299,7 +299,7 @@ class Buffer(_Lent):
     __slots__ = ("stream",)
     dtype, strides, shape = "|u1", (1,), property(lambda self: (self.nbytes,))
 
-    def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
+    def __init__(self, ptr, nbytes, device, readonly, owner, stream="unknown"):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
         self.owner = owner
         if owner is None:
@@ -317,13 +317,13 @@ class Array(_Lent):
 
     `dtype` is a typestr ("<f8", "|b1", "<M8[ns]") or the name of a type that has none ("bfloat16"). `buffer` has the
     bytes from the lowest to the highest. `stream` is what a CUDA interface told: None if nothing is pending, "unknown"
-    if it did not say. One of your own: Array(ptr, (3,), None, "<f8", (1, 0), False, Owner(memory, free, ptr)), where
+    if nobody said. One of your own: Array(ptr, (3,), None, "<f8", (1, 0), False, Owner(memory, free, ptr)), where
     strides of None are those of rows one after the other, and the device (1, 0) is the host.
     """
 
     __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
-    def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
+    def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream="unknown"):
         itemsize = high = _parts(dtype)[1]
         shape = shape if type(shape) is tuple else tuple(shape)
         room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
@@ -700,7 +700,7 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
         raise Refused("a NumPy scalar shows memory that is gone already: numpy.asarray(x) has some of its own")
-    stream = told.get("stream", None if device[0] == 1 else "unknown")
+    stream = told.get("stream", "unknown")
     if stream not in (None, "unknown") and (type(stream) is not int or stream < 1):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
     if type(data) is tuple or device[0] != 1:
