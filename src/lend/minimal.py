@@ -870,6 +870,8 @@ def _imported(field, facts, owner):
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}; {told}")
     if length < 0 or offset < 0 or not -1 <= nulls <= length or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
+    if not length:  # nobody promises memory up to the offset of nothing
+        offset = end = 0
     places = _pointers(pointers, n_buffers)
     for (role, bits, more), place in zip(roles, places, strict=False):
         size = ((end + more) * bits + 7) // 8 if bits else last
@@ -1044,6 +1046,7 @@ def _told_column(told, name, kept):
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
         told = f"{told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
         raise Refused(f"{name!r} has {told}")
+    offset = offset if length else 0
     given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
     kept = *kept, told  # of some producers it is the column or the frame that keeps the memory alive
     held = {role: _told_buffer(pair[0], f"{role} of {name!r}", kept) for role, pair in given.items()}

@@ -403,8 +403,10 @@ def test_the_frames_of_pandas(start):
     assert {child.name: child.tolist() for child in found.children} == expected
 
 
+@pytest.mark.parametrize("offset", [0, 5])
 @pytest.mark.parametrize("told", [ints(), texts(data=None, offsets=None), texts(data=b"", offsets=b"")])
-def test_a_column_without_rows_needs_no_buffers(told):
+def test_a_column_without_rows_needs_no_buffers(told, offset):
+    told.offset = offset
     told.held = {role: data for role, data in told.held.items() if data is not None}
     column = read(told)
     assert column.tolist() == []
