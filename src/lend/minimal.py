@@ -252,7 +252,7 @@ class _Lent:
         try:
             view = memoryview(memory).cast("B").cast(code if shown else "", *shape)
         except (TypeError, ValueError):
-            can = "numbers in the order of the machine, one after the other, and none in one dimension alone"
+            can = "numbers in the order of the machine, row by row, no halves, complex ones or times, no empty rows"
             raise Refused(f"a memoryview shows {can}: not {self!r} with strides {self.strides}") from None
         return view.toreadonly() if self.readonly else view
 
@@ -299,7 +299,7 @@ class Buffer(_Lent):
     __slots__ = ("stream",)
     dtype, strides, shape = "|u1", (1,), property(lambda self: (self.nbytes,))
 
-    def __init__(self, ptr, nbytes, device, readonly, owner, stream=None):
+    def __init__(self, ptr, nbytes, device, readonly, owner, stream="unknown"):
         self.ptr, self.nbytes, self.device, self.readonly, self.stream = ptr, nbytes, device, readonly, stream
         self.owner = owner
         if owner is None:
@@ -316,13 +316,14 @@ class Array(_Lent):
     """A Buffer with a shape, strides in bytes and a dtype; `ptr` is the address of element 0.
 
     `dtype` is a typestr ("<f8", "|b1", "<M8[ns]") or the name of a type that has none ("bfloat16"). `buffer` has the
-    bytes from the lowest to the highest. `stream` is what a CUDA interface told: None if nothing is pending,
-    "unknown" if it did not say.
+    bytes from the lowest to the highest. `stream` is what a CUDA interface told: None if nothing is pending, "unknown"
+    if nobody said. One of your own: Array(ptr, (3,), None, "<f8", (1, 0), False, Owner(memory, free, ptr)), where
+    strides of None are those of rows one after the other, and the device (1, 0) is the host.
     """
 
     __slots__ = ("_ends", "c_contiguous", "dtype", "itemsize", "shape", "stream", "strides")
 
-    def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream=None):
+    def __init__(self, ptr, shape, strides, dtype, device, readonly, owner, stream="unknown"):
         itemsize = high = _parts(dtype)[1]
         shape = shape if type(shape) is tuple else tuple(shape)
         room, low, steps, whole, axis, empty = itemsize or 1, 0, [], True, len(shape), 0 in shape
@@ -372,7 +373,7 @@ class Array(_Lent):
         return self.dtype, self.shape, self.nbytes and (self.ptr, steps)
 
     def tolist(self):
-        """The values, in lists of lists; times as integers in their unit."""
+        """The values, in lists of lists; times as integers in their unit, NaT as -2**63."""
         _on_host(self)
         return _in_python(self, lambda: self._values(self.ptr, 0))
 
@@ -445,7 +446,7 @@ class Column:
             found = [child for child in self.children if child.name == part]
             if len(found) != 1 or self.dtype != "+s" or self.nulls[0] != "none":
                 names = [child.name for child in self.children]
-                raise KeyError(f"{part!r} is not one of the columns {names}, or {self!r} is no table without null rows")
+                raise KeyError(f"{part!r} is {len(found)} of the columns {names}: {self!r} needs it once, no null rows")
             return found[0][self.offset : self.offset + self.length]
         start, count = _span(part, self.length, "a Column", "tolist(), or column_to_ndarray(x)")
         return self._at(count, self.offset + start, dict(self.buffers))
@@ -457,14 +458,14 @@ class Column:
     @property
     def null_count(self):
         """How many elements are missing by the nulls of the column itself; counted each time."""
-        return sum(_missing(self, 0, self.length)) if self.nulls[0] != "none" else self.length * (self.dtype == "n")
+        return self.length * (self.dtype == "n") if self.nulls[0] == "none" else _missing(self, 0, self.length).count(1)
 
     def tolist(self):
         """Python values, None for what is missing, structs as dicts; a time that datetime cannot hold is refused."""
         return _in_python(self, lambda: list(map(_reader(self, 0, self.length), range(self.length))))
 
     def __array__(self, dtype=None, copy=None):
-        raise Refused(f"NumPy would lose what is missing in {self!r}: column_to_ndarray(x) keeps it")
+        raise Refused(f"NumPy has no word for what may be missing in {self!r}: column_to_ndarray(x) does it")
 
     def __dataframe__(self, nan_as_null=False, allow_copy=True):
         if nan_as_null:
@@ -488,10 +489,15 @@ def _first(obj, doors, what):
         else:
             if made is not None:
                 return made
-    columns = any(_has(obj, name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"))
-    way = "column(x) reads it" if columns else "numpy.asarray(x) or pyarrow.array(x) makes what has one"
-    said = "; ".join(tried or ("it has no protocol for that: " + way,))
+    none = "it has no protocol for that: numpy.asarray(x) or pyarrow.array(x) may make what has one"
+    said = "; ".join(tried) or none
+    if what == "an array" and _is_column(obj):
+        said += "; column(x) reads it, and column_to_ndarray() makes an array of that"
     raise Refused(f"{_full_name(obj)} is not lent as {what}: {said}")
+
+
+def _is_column(obj):
+    return any(_has(obj, name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__"))
 
 
 def array(obj):
@@ -506,8 +512,11 @@ def array(obj):
         if getattr(obj, doubt, bool)():
             raise Refused(f"the memory of this {_full_name(obj)} is not its value: {doubt}() is true")
     dispatch = getattr(type(obj), "__torch_dispatch__", None)
-    if dispatch is not None and dispatch.__name__ != "_disabled_torch_dispatch_impl":
+    if dispatch is not None and getattr(dispatch, "__name__", "") != "_disabled_torch_dispatch_impl":
         raise Refused(f"{_full_name(obj)} answers for itself, and may show memory of anything")
+    if type(obj) is Buffer:
+        _alive(obj)
+        return Array(obj.ptr, obj.shape, None, obj.dtype, obj.device, obj.readonly, obj.owner, obj.stream)
     return obj if type(obj) is Array else _first(obj, doors, "an array")
 
 
@@ -606,11 +615,11 @@ def _announced(obj, otherwise):
     if not hasattr(obj, "__dlpack_device__"):
         return otherwise
     kind, number = obj.__dlpack_device__()
-    return _checked_device(index(kind), 0 if number is None else index(number))  # buffers of frames say (1, None)
+    return _checked_device(index(kind), 0 if number is None else index(number), -1)  # frames say (1, None)
 
 
-def _checked_device(kind, number):
-    if kind not in _ADDRESSES or (kind > 1 and not 0 <= number < 2**31):
+def _checked_device(kind, number, lowest=0):  # -1 is ours and lend's: the number is not known
+    if kind not in _ADDRESSES or (kind > 1 and not lowest <= number < 2**31):
         raise Refused(f"memory on device ({kind}, {number}) has no address: lend.view(x) keeps handles")
     return kind, number if kind > 1 else 0  # cpus have no numbers, whatever some write there
 
@@ -691,7 +700,7 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
         raise Refused(f"{dtype} says less than there is ({meant}): lend.view(x) reads it")
     if shape == () and type(obj).__module__ == "numpy" and not hasattr(obj, "__setitem__"):
         raise Refused("a NumPy scalar shows memory that is gone already: numpy.asarray(x) has some of its own")
-    stream = told.get("stream", None if device[0] == 1 else "unknown")
+    stream = told.get("stream", "unknown")
     if stream not in (None, "unknown") and (type(stream) is not int or stream < 1):
         raise Refused(f"stream {stream!r:.60} means nothing: 1 and 2 are CUDA's default streams")
     if type(data) is tuple or device[0] != 1:
@@ -700,6 +709,8 @@ def _by_interface(obj, attribute="__array_interface__", device=(1, 0), masked=Fa
             raise Refused(f"data {data!r:.90} with offset {told.get('offset')!r:.30} is no place")
         return Array(index(ptr), shape, steps, dtype, device, readonly, Owner(obj), stream)
     lent = _by_buffer(obj, masked) if data is None else array(data)  # this one has bounds
+    if lent is None:
+        raise Refused("its interface tells no data, and it has no buffer")
     made = Array(lent.ptr + index(told.get("offset", 0)), shape, steps, dtype, device, lent.readonly, lent.owner)
     start = made.buffer.ptr - lent.ptr
     if start < 0 or start + made.buffer.nbytes > lent.nbytes or not lent.c_contiguous or lent.device != device:
@@ -806,13 +817,15 @@ def _pointers(address, count):
 
 def _metadata(address):
     """The pairs of a metadata blob, whose end nothing tells: only its own lengths do."""
-    (count,), texts, at, size = _integers(address, 1, "i"), [], address + 4, 0
-    while size >= 0 and len(texts) < 2 * count:
+    (count,), texts, at = _integers(address, 1, "i"), [], address + 4
+    for _ in range(2 * count if count <= 1 << 20 else 0):
         (size,) = _integers(at, 1, "i")
-        texts.append(ctypes.string_at(at + 4, max(size, 0)))
+        if size < 0:
+            break
+        texts.append(ctypes.string_at(at + 4, size))
         at += 4 + size
-    if min(count, size) < 0:
-        raise Refused("its metadata contradict themselves: a negative length")
+    if len(texts) != 2 * count:
+        raise Refused(f"its metadata contradict themselves: {count} pairs, or one of a negative length")
     return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
@@ -855,8 +868,10 @@ def _imported(field, facts, owner):
     if miscounted or n_children != len(fields) or (not words_at) != (words is None):
         told = f"{n_children} children, {len(fields)} in its schema, and a dictionary at {words_at:#x}"
         raise _wrong(field, f"{n_buffers} buffers, where its layout has {len(roles)}; {told}")
-    if length < 0 or offset < 0 or nulls < -1 or end > _LARGEST >> 16:
+    if length < 0 or offset < 0 or not -1 <= nulls <= length or end > _LARGEST >> 16:
         raise _wrong(field, f"length {length}, offset {offset}, null_count {nulls}")
+    if not length:  # nobody promises memory up to the offset of nothing
+        offset = end = 0
     places = _pointers(pointers, n_buffers)
     for (role, bits, more), place in zip(roles, places, strict=False):
         size = ((end + more) * bits + 7) // 8 if bits else last
@@ -869,7 +884,7 @@ def _imported(field, facts, owner):
                 raise _wrong(field, f"offsets from {first} to {last}")
         if not place and (nulls > 0 if role == "validity" else size):
             raise _wrong(field, f"no {role}, and {end} elements of which {nulls} are missing")
-        if place or role != "validity":
+        if role != "validity" or (place and nulls):  # bits beside a count of 0 need not be true
             held[role] = Buffer(place, size, (1, 0), True, owner)
     if layout == "views":  # whose last buffer has the lengths of those between
         lengths = _integers(places[-1], n_buffers - 3) if places[-1] else (-1,) * (n_buffers - 3)
@@ -948,21 +963,23 @@ def chunks(obj, *, allow_copy=False):
 
 def column(obj, *, allow_copy=False):
     """The one column of an object; several chunks with rows are refused (chunks(x) has those of a reader, once)."""
-    found = chunks(obj, allow_copy=allow_copy)
-    if len(found) != 1:
-        found = [part for part in found if part.length] or found[:1]
+    every = chunks(obj, allow_copy=allow_copy)
+    found = [part for part in every if part.length] or every[:1]
     if len(found) != 1:
         way = "chunks(x) lists them; a reader gives them once, and has given them now"
         raise Refused(f"{_full_name(obj)} has {len(found)} chunks: {way}")
     return found[0]
 
 
+_COLUMNS = "that is one dimension without gaps, of numbers, booleans or times in the order of the machine"
 _ARROW_OF = dict(
     zip(("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "b1"), "cCsSiIlLefg?", strict=True)
 )
 
 
 def _by_array(obj):
+    if _is_column(obj):  # which said already why it is none
+        return None
     masked = hasattr(obj, "mask") and hasattr(obj, "fill_value")  # a masked array of NumPy's, whose 1 is missing
     mask = obj.mask if masked else _told_mask(obj)
     values = array(obj.data) if masked else array(obj) if mask is None else _by_interface(obj, masked=True)
@@ -970,9 +987,9 @@ def _by_array(obj):
     timed = body in ("M8", "m8")
     dtype = {"M8": f"ts{unit[:1]}:", "m8": f"tD{unit[:1]}"}.get(body) or _ARROW_OF.get(body)
     if len(values.shape) != 1 or not values.c_contiguous or not dtype or values.dtype[0] not in ("|", _ORDER):
-        raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: a copy in C order is")
+        raise Refused(f"{values!r} with strides {values.strides} is no column as it lies: {_COLUMNS}")
     if timed and unit not in ("s]", "ms]", "us]", "ns]"):
-        raise Refused(f"Arrow counts times in s, ms, us and ns, and not as {values.dtype}")
+        raise Refused(f"Arrow counts times in s, ms, us and ns, and not as {values.dtype}: astype() makes a copy")
     nulls, held = ("nat", None) if timed else _NO_NULLS, {"data": values.buffer}
     if mask is not None and getattr(mask, "shape", None) != ():
         if timed:
@@ -1029,6 +1046,7 @@ def _told_column(told, name, kept):
     if told.num_chunks() > 1 or order not in ("=", "|", _ORDER) or null not in range(5) or min(length, offset) < 0:
         told = f"{told.num_chunks()} chunks, byte order {order!r}, nulls {null}, {length} rows from {offset}"
         raise Refused(f"{name!r} has {told}")
+    offset = offset if length else 0
     given, end = {role: pair for role, pair in told.get_buffers().items() if pair is not None}, offset + length
     kept = *kept, told  # of some producers it is the column or the frame that keeps the memory alive
     held = {role: _told_buffer(pair[0], f"{role} of {name!r}", kept) for role, pair in given.items()}
@@ -1043,7 +1061,7 @@ def _told_column(told, name, kept):
     elif kind == _STRING:
         dtype = {32: "u", 64: "U"}.get(widths.get("offsets"), dtype)  # pandas says u beside offsets of 64 bits
     layout, width, roles, _ = _layout(dtype)
-    if (kind != _CATEGORICAL and kind != _kind(dtype)) or (layout == "fixed" and width * 8 != bits):
+    if kind is None or kind not in (_CATEGORICAL, _kind(dtype)) or (layout == "fixed" and width * 8 != bits):
         raise Refused(f"{name!r} is told to be of kind {kind} with {bits} bits in the format {dtype!r}")
     if (null > 2 and "validity" not in held) or (null == 0 and "validity" in held):
         if told.null_count != 0:
@@ -1119,7 +1137,7 @@ class _FrameColumn(_Told):
         dtype = self.column.dtype
         kind = _kind(dtype) if self.column.dictionary is None else _CATEGORICAL
         if kind is None:
-            raise Refused(f"the dataframe protocol has no word for {self.column!r}")
+            raise Refused(f"the dataframe protocol has no word for {self.column!r}: cast it where it was made")
         bits = {"b": 1, "u": 8, "U": 8}.get(dtype) or _layout(dtype)[1] * 8
         return kind, bits, "b" if kind == _BOOL else dtype, "="
 
@@ -1211,24 +1229,27 @@ def _numbers(lent, at, count, code):
     return list(struct.iter_unpack("=" + code, data)) if len(code) > 1 else struct.unpack(f"={count}{code}", data)
 
 
+_TRUE, _FALSE = b"\0" + b"\1" * 255, b"\1" + bytes(255)  # what bytes.translate makes of bytes: whether they are true
+_OF_TEXT = bytes(48) + b"\0\1" + bytes(206)  # and of "0" and "1"
+
+
 def _bits(lent, at, count):
+    """Some bits as bytes of 0 and 1; by a text, as that is 50 times faster than one after the other."""
     data = _bytes(lent, at // 8, (at % 8 + count + 7) // 8)
-    return [data[i >> 3] >> (i & 7) & 1 for i in range(at % 8, at % 8 + count)]
+    return f"{int.from_bytes(data, 'little'):0{8 * len(data)}b}".encode()[::-1].translate(_OF_TEXT)[at % 8 :][:count]
 
 
 def _missing(column, first, count):
-    """For each of some elements whether it is missing by the nulls of the column itself."""
+    """A byte for each of some elements: 1 if it is missing by the nulls of the column itself."""
     (kind, value), at, held = column.nulls, column.offset + first, column.buffers
     if kind == "none":
-        return [column.dtype == "n"] * count
-    if kind == "bitmask":
-        return [bit == value for bit in _bits(held["validity"], at, count)]
-    if kind == "bytemask":
-        return [(byte != 0) == (value != 0) for byte in _bytes(held["validity"], at, count)]
+        return (b"\1" if column.dtype == "n" else b"\0") * count
+    if kind in ("bitmask", "bytemask"):
+        mask = (_bits if kind == "bitmask" else _bytes)(held["validity"], at, count)
+        return mask.translate(_TRUE if value else _FALSE)
     numbers = _numbers(held["data"], at, count, _FIXED.get(column.dtype, "q"))
-    if kind == "nan":
-        return [number != number for number in numbers]  # noqa: PLR0124
-    return [number == (-(2**63) if kind == "nat" else value) for number in numbers]
+    value = -(2**63) if kind == "nat" else value
+    return bytes([number != number if kind == "nan" else number == value for number in numbers])  # noqa: PLR0124
 
 
 def _reader(column, first, count, structs=dict):
@@ -1318,7 +1339,8 @@ def _time(dtype):
         micros, rest = divmod(number, 1000) if dtype[2] == "n" else (number * scale, 0)
         days, of_day = divmod(micros, 86400 * 10**6)
         if rest or (dtype[1] == "t" and days) or (dtype[1] == "d" and of_day):
-            raise Refused(f"{number} of {dtype!r} has no datetime object: nanoseconds, part of a day, or more than one")
+            why = "nanoseconds, part of a day, or more than one (column_to_ndarray(x) has instants and spans of them)"
+            raise Refused(f"{number} of {dtype!r} has no datetime object: {why}")
         past = timedelta(microseconds=micros)
         if dtype[1] in "Dd":
             return past if dtype[1] == "D" else date(1970, 1, 1) + past
@@ -1336,7 +1358,9 @@ def column_to_ndarray(column):
     """
     import numpy as np
 
-    dtype, count, gone = column.dtype, column.length, np.array(_missing(column, 0, column.length), bool)
+    if type(column) is not Column:
+        raise TypeError(f"column_to_ndarray takes a Column, which column(x) makes, and got {_full_name(column)}")
+    dtype, count, gone = column.dtype, column.length, np.frombuffer(_missing(column, 0, column.length), bool)
     body = dict(zip(_ARROW_OF.values(), _ARROW_OF, strict=True)).get(dtype)
     if dtype[:2] in ("ts", "tD"):
         if dtype[4:]:
@@ -1356,7 +1380,7 @@ def column_to_ndarray(column):
         if body[0] in "mM" and (values.view("i8")[~gone] == -(2**63)).any():
             raise Refused(f"{column!r} has a time of -2**63, which is no time (NaT) to NumPy: tolist() has the others")
     elif dtype == "b":
-        values = np.array(_bits(column.buffers["data"], column.offset, count), bool)
+        values = np.frombuffer(bytearray(_bits(column.buffers["data"], column.offset, count)), bool)
     else:
         values = np.fromiter(column.tolist(), object, count)
-    return np.ma.MaskedArray(values, gone) if gone.any() else values
+    return np.ma.MaskedArray(values, gone.copy()) if gone.any() else values

@@ -165,6 +165,7 @@ CASES = {
     "a zone that is none": ("Made(Node('tss:Nowhere/At all', 1, buffers=[None, q(0)]))", "Nowhere"),
     "a zone that is a path": ("Made(Node('tss:../../etc/passwd', 1, buffers=[None, q(0)]))", "etc/passwd"),
     "a zone of bad digits": ("Made(Node('tss:+aa:bb', 1, buffers=[None, q(0)]))", "aa:bb"),
+    "more nulls than elements": ("spoilt(numbers(), arrays___null_count=4)", "null_count 4"),
     # formats and what goes with them
     "no format": ("spoilt(numbers(), schemas___format=None)", "has no format"),
     "an empty format": ("Made(Node('', 0))", "'' is not read"),
@@ -176,6 +177,8 @@ CASES = {
     "a decimal of 7 bits": ("Made(Node('d:1,1,7', 0, buffers=[None, None]))", "is not read"),
     "a decimal without a scale": ("Made(Node('d:1', 0, buffers=[None, None]))", "is not read"),
     "metadata of a negative count": ("Made(numbers(metadata=i(-1)))", "metadata contradict"),
+    "metadata of a huge count": ("Made(numbers(metadata=i(2**31 - 1)))", "metadata contradict"),
+    "metadata of more than a million pairs": ("Made(numbers(metadata=i(2**20 + 1) + bytes(9 << 20)))", "contradict"),
     "metadata of a negative length": ("Made(numbers(metadata=i(1, -5)))", "metadata contradict"),
     # depth
     "65 levels": ("deep(65)", "below 64 others"),

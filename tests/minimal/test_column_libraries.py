@@ -305,7 +305,10 @@ def test_times_of_numpy_have_nat_as_null():
         (lambda np: np.zeros((2, 2)), "no column as it lies"),
         (lambda np: np.zeros(2, ">u2"), "no column as it lies"),
         (lambda np: np.zeros(2, "M8[D]"), "s, ms, us and ns"),
-        (lambda np: np.zeros(2, "c16"), "no column as it lies"),
+        (
+            lambda np: np.zeros(2, "c16"),
+            "that is one dimension without gaps, of numbers",
+        ),
     ],
 )
 def test_an_array_that_is_no_column_as_it_lies_is_refused(make, said):

@@ -65,6 +65,12 @@ def test_nulls_are_counted_in_the_slice_itself(drawn):
     ]
 
 
+@pytest.mark.parametrize(("null_count", "values"), [(0, [1, 2, 3]), (1, [1, None, 3]), (-1, [1, None, 3])])
+def test_bits_beside_a_count_of_no_nulls_are_not_looked_at(null_count, values):
+    column = minimal.column(Made(Node("c", 3, null_count, buffers=[b"\5", bytes([1, 2, 3])])))
+    assert (column.tolist(), column.null_count) == (values, values.count(None))
+
+
 @settings(max_examples=100)
 @given(kinds().flatmap(lambda kind: st.tuples(st.just(kind), st.lists(lists_of(kind), max_size=4))), st.randoms())
 def test_chunks_of_a_stream_come_one_by_one_and_empty_ones_too(drawn, random):
@@ -75,9 +81,10 @@ def test_chunks_of_a_stream_come_one_by_one_and_empty_ones_too(drawn, random):
 
 
 @EVERY
-def test_no_elements_need_no_buffers(kind):
+@pytest.mark.parametrize("offset", [0, 3])
+def test_no_elements_need_no_buffers_nor_memory_up_to_their_offset(kind, offset):
     def emptied(node):
-        node.offset = node.null_count = 0
+        node.offset, node.null_count = offset, 0
         node.buffers = [None for _ in node.buffers]
         if node.format in ("vu", "vz"):
             node.buffers = [None, None, None]
@@ -88,7 +95,8 @@ def test_no_elements_need_no_buffers(kind):
 
     import random
 
-    assert minimal.column(Made(emptied(encode(kind, [], random.Random(1))))).tolist() == []
+    column = minimal.column(Made(emptied(encode(kind, [], random.Random(1)))))
+    assert (column.tolist(), column[:0].tolist(), column.null_count) == ([], [], 0)
 
 
 def test_offsets_of_parent_and_child_are_both_added_once():

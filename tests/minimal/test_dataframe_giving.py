@@ -265,7 +265,7 @@ WORDS = [
 @pytest.mark.parametrize("start", range(4))
 @pytest.mark.parametrize(("kind", "words"), WORDS, ids=str)
 def test_pandas_reads_categories(kind, words, start):
-    node = Node("c", 4, buffers=[b"\x0d", bytes([1, 9, 0, 1])], dictionary=encode(kind, words, random.Random(1)))
+    node = Node("c", 4, 1, buffers=[b"\x0d", bytes([1, 9, 0, 1])], dictionary=encode(kind, words, random.Random(1)))
     given = minimal.column(Made(node))[start:]
     assert read_by_pandas(given.__dataframe__()) == {"": [words[1], None, words[0], words[1]][start:]}
 

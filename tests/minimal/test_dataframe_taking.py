@@ -159,6 +159,8 @@ def test_codes_keep_their_width_whatever_their_format_says(bits, format):
 REFUSED = {
     "data too small": (ToldColumn((INT, 64, "l", "="), 3, data=bytes(23)), "needs 24 bytes of data"),
     "data too small for the offset": (ToldColumn((INT, 64, "l", "="), 1, offset=1, data=bytes(8)), "needs 16 bytes"),
+    "no kind": (ToldColumn((None, 40, "w:5", "="), 1, data=bytes(5)), "of kind None with 40 bits"),
+    "no kind, and no data": (ToldColumn((None, 0, "n", "="), 1, null=(NAN, None)), "of kind None with 0 bits"),
     "no data": (ToldColumn((INT, 64, "l", "="), 1), "needs 8 bytes of data, and None was given"),
     "bits too few": (ints(*range(9), null=(BITS, 0), validity=b"\0"), "needs 2 bytes of validity"),
     "bytes too few": (ints(1, 2, null=(BYTES, 0), validity=b"\0"), "needs 2 bytes of validity"),
@@ -401,8 +403,10 @@ def test_the_frames_of_pandas(start):
     assert {child.name: child.tolist() for child in found.children} == expected
 
 
+@pytest.mark.parametrize("offset", [0, 5])
 @pytest.mark.parametrize("told", [ints(), texts(data=None, offsets=None), texts(data=b"", offsets=b"")])
-def test_a_column_without_rows_needs_no_buffers(told):
+def test_a_column_without_rows_needs_no_buffers(told, offset):
+    told.offset = offset
     told.held = {role: data for role, data in told.held.items() if data is not None}
     column = read(told)
     assert column.tolist() == []

@@ -52,6 +52,28 @@ def test_a_stream_that_nobody_told_is_not_told_on():
     assert minimal.array(CudaInterface()).__cuda_array_interface__["stream"] is None
 
 
+class Pointer:
+    ptr, bufsize = 4096, 8
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Pointer,
+        lambda: CountingDLPack(bytes(8), (1,), device=(2, 0)),
+        lambda: CountingDLPack(bytes(8), (1,), device=(2, 0)).__dlpack__(),
+    ],
+    ids=["a pointer", "DLPack", "a capsule"],
+)
+def test_memory_that_came_without_a_stream_is_not_told_to_be_ready(make):
+    lent = minimal.array(make())
+    for part in (lent, lent.buffer, lent.buffer[2:], minimal.array(lent.buffer)):
+        assert "stream" not in part.__cuda_array_interface__
+
+
 def test_memory_of_a_device_is_never_touched():
     taken = minimal.array(RmmLike())
     for read in (taken.tolist, taken.memoryview, taken.buffer.memoryview, taken.buffer[1:2].memoryview):

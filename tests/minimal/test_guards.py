@@ -6,7 +6,7 @@ import pytest
 
 from lend import minimal
 from support.arrow_structs import Made, Node
-from support.device_producers import CudaInterface
+from support.device_producers import CudaInterface, announcing
 from support.racing import small_steps, takers
 
 
@@ -182,3 +182,25 @@ def test_a_mask_whose_meaning_nobody_told_is_no_nulls_of_a_column(make):
 @pytest.mark.parametrize("mask", [None, False, lambda self: self])
 def test_a_method_named_mask_or_none_at_all_hides_nothing(mask):
     assert minimal.array(subclass(mask=mask)).tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("device", [None, (2, -1), (2, 3), (10, 0), (10, -1), (13, 0)])
+def test_bytes_of_a_device_are_taken_again_as_they_are(device):
+    lender = CudaInterface(stream=7) if device is None else announcing(CudaInterface, device)(stream=7)
+    lent = minimal.buffer(lender)
+    again = minimal.array(lent)
+    assert (again.ptr, again.shape, again.device, again.stream) == (lent.ptr, (lent.nbytes,), lent.device, 7)
+    assert again.owner is lent.owner
+
+
+@pytest.mark.parametrize("device", [(2, -1), (10, -1), (2, 5)])
+def test_the_number_of_a_device_may_be_unknown(device):
+    memory = type("Memory", (), {"ptr": 4096, "bufsize": 8, "__dlpack_device__": lambda self: device})()
+    assert minimal.buffer(memory).device == device
+
+
+@pytest.mark.parametrize("device", [(2, -2), (7, 0), (2, 2**31)])
+def test_a_device_without_addresses_is_refused(device):
+    memory = type("Memory", (), {"ptr": 4096, "bufsize": 8, "__dlpack_device__": lambda self: device})()
+    with pytest.raises(minimal.Refused, match="has no address"):
+        minimal.buffer(memory)

@@ -65,7 +65,7 @@ def test_under_a_null_anything_may_lie():
 @pytest.mark.parametrize("take", [minimal.array, minimal.buffer, minimal.column])
 @pytest.mark.parametrize("obj", [[1, 2], {"a": 1}, 7, None], ids=repr)
 def test_what_has_no_protocol_is_told_what_makes_one(take, obj):
-    with pytest.raises(minimal.Refused, match=r"no protocol for that: numpy.asarray\(x\) or pyarrow.array\(x\)"):
+    with pytest.raises(minimal.Refused, match=r"no protocol for that: numpy.asarray\(x\) or pyarrow.array\(x\) may"):
         take(obj)
 
 
@@ -74,6 +74,37 @@ def test_what_has_no_protocol_is_told_what_makes_one(take, obj):
 def test_what_is_a_column_is_told_to_be_asked_for_as_one(take, make):
     with pytest.raises(minimal.Refused, match=r"column\(x\) reads it"):
         take(make())
+
+
+def test_nulls_for_which_arrays_have_no_word_are_told_to_be_a_column():
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(minimal.Refused, match=r"by_dlpack: .*; column\(x\) reads it"):
+        minimal.array(pa.array([1, None]))
+
+
+class Failing:
+    """A column whose own protocol fails, and which is no array either."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise ValueError("a sparse one")
+
+
+def test_what_is_no_column_is_not_sent_in_a_circle():
+    with pytest.raises(minimal.Refused, match=r"not lent as columns: by_arrow_stream: ValueError: a sparse one$"):
+        minimal.column(Failing())
+
+
+@pytest.mark.parametrize("obj", [[1, 2], b"12", None], ids=repr)
+def test_what_is_no_column_yet_is_told_what_makes_one(obj):
+    pytest.importorskip("numpy")
+    with pytest.raises(TypeError, match=r"takes a Column, which column\(x\) makes, and got "):
+        minimal.column_to_ndarray(obj)
+
+
+def test_an_interface_without_data_and_without_a_buffer_says_so():
+    lender = type("Lender", (), {"__array_interface__": {"shape": (2,), "typestr": "|u1", "version": 3}})()
+    with pytest.raises(minimal.Refused, match="tells no data, and it has no buffer"):
+        minimal.array(lender)
 
 
 def table():
@@ -92,6 +123,12 @@ ASKED = {
 def test_an_unknown_name_lists_the_names(ask):
     with pytest.raises(KeyError, match=r"c.*columns \['a', 'b'\]"):
         ask("c")
+
+
+def test_a_column_of_a_table_with_null_rows_says_why_it_is_not_read():
+    rows = Node("+s", 2, 1, buffers=[b"\1"], children=[Node("n", 2, name="a")])
+    with pytest.raises(KeyError, match=r"'a' is 1 of the columns \['a'\]: .* needs it once, no null rows"):
+        minimal.column(Made(rows))["a"]
 
 
 def test_a_format_that_is_not_read_is_told_with_its_field():
