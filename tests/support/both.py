@@ -1,8 +1,8 @@
 """The minimal implementation and lend itself behind one face, so that one test asks both and compares.
 
-An `Implementation` takes an object and gives what it made of it: `take`, `take_bytes`, `take_columns` (one for each chunk),
-`take_rows` (the values of a column or table). `facts` says of that what both have a word for, in one spelling. `REFUSED` is
-what an implementation that does not lend is said to have answered.
+An `Implementation` takes an object and gives what it made of it: `take`, `take_bytes`, `take_columns` (one for each
+chunk), `take_rows` (the values of a column or table). `facts` says of that what both have a word for, in one spelling.
+`REFUSED` is what an implementation that does not lend is said to have answered.
 """
 
 from collections.abc import Callable
