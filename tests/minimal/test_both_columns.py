@@ -16,7 +16,8 @@ from support.arrow_structs import Made, again
 from support.both import BOTH, MAXIMAL, MINIMAL, REFUSED, Span
 
 LAYOUTS = "unions, runs and formats of polars' own are lend's"
-GAPS = "minimal's columns lie one element after the other, in the order of the machine: strides and others are lend's"
+GAPS = "minimal's columns lie one element after the other: strides are lend's"
+SWAPPED = "minimal's columns are in the order of the machine: lend swaps the bytes in a copy, and counts it"
 WIDTHS = "minimal's columns of arrays are of numbers and times: bytes of one width, records and their fields are lend's"
 NAMED = "of bools of a byte under the name arrow.bool8 minimal tells the storage, 0 and 1, and the name as metadata"
 EMPTY = "what has no chunk has none by lend; by minimal it is one of no elements"
@@ -50,10 +51,11 @@ KNOWN_DIFFERENCES = {
     ) | {"an index": DOORS},
     "masks": {"a mask with gaps": MASKS, "masked times": MASKS, "a mask of an interface": MASK_ON_OBJECT},
     "frames": dict.fromkeys(("a frame of polars", "a frame of pandas", "a frame by its protocol"), TABLES),
-    "arrays: sources": dict.fromkeys(("foreign byte order", "backwards", "with gaps"), GAPS),
-    "arrays: numpy": dict.fromkeys(("every second", "backwards", "a column", "a field of records", *ORDERED), GAPS)
+    "arrays: sources": {"foreign byte order": SWAPPED, "backwards": GAPS, "with gaps": GAPS},
+    "arrays: numpy": dict.fromkeys(("every second", "backwards", "a column", "a field of records"), GAPS)
+    | dict.fromkeys(ORDERED, SWAPPED)
     | dict.fromkeys(("dtype V5", "dtype V5, swapped", "records", "records of one field"), WIDTHS),
-    "arrays: plain": {"memoryview": GAPS, "ctypes big-endian": GAPS, "a structure": WIDTHS},
+    "arrays: plain": {"memoryview": GAPS, "ctypes big-endian": SWAPPED, "a structure": WIDTHS},
     "arrays: one protocol": dict.fromkeys(("the struct of NumPy", "a struct", "a method", "CountingExchange"), DOORS)
     | dict.fromkeys([kind + said for kind in DEVICE_KINDS for said in ANNOUNCED], DEVICES)
     | dict.fromkeys([f"device {number}" for number in (2, 10, 12, 14)], DEVICES)
