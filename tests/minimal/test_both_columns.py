@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lend
+from lend import minimal
 from support import array_kinds, column_kinds
 from support.arrow_layouts import Kind, columns, encode
 from support.arrow_more_layouts import MAKERS, extension
@@ -172,6 +174,15 @@ def test_both_read_the_same_rows_of_a_table(name):
     table = dict(column_kinds.frames())[name]
     rows = [{"a": 1, "b": "x"}, {"a": 2 if name == "a frame of pandas" else None, "b": "y"}]
     assert [side.take_rows(table) for side in BOTH] == [rows, rows]
+
+
+@pytest.mark.parametrize("code", ["i1", "u2", "i8", "f4", "M8[us]", "m8[ns]"])
+def test_numbers_and_times_without_nulls_are_the_same_ndarray(code):
+    np, pa = pytest.importorskip("numpy"), pytest.importorskip("pyarrow")
+    part = pa.array(np.arange(5).astype(code))[1:]
+    small, large = minimal.column_to_ndarray(minimal.column(part)), lend.to(lend.column(part), "numpy")
+    assert (small.dtype, small.tolist(), small.ctypes.data) == (large.dtype, large.tolist(), large.ctypes.data)
+    assert (small.flags.writeable, large.flags.writeable) == (False, False)
 
 
 def test_what_no_element_needs_is_told_of_differently():
