@@ -1,4 +1,4 @@
-"""Bytes that a view of an ndarray takes, by tracemalloc over many of them, beside memoryview; and a Column of Arrow's.
+"""Bytes that a view of an ndarray takes, by tracemalloc over many of them, beside memoryview; and Columns of Arrow's.
 
     python benchmarks/memory.py [--count 100000]
 
@@ -16,7 +16,9 @@ import tracemalloc
 from harness import environment, report
 from harness.case import FLOOR
 
-COLUMN = "import pyarrow\nfrom lend.minimal import column\nx = {}"
+ONE = "import pyarrow\nx = pyarrow.array([1, None])\n"
+BATCH = "import pyarrow\nx = pyarrow.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})\n"
+MINIMAL, MAXIMAL = "from lend.minimal import column", "from lend import column, table"
 CASES = {
     "View of an ndarray": ("from lend import view", "view(a)", 300),
     "View and its owner": (
@@ -27,12 +29,12 @@ CASES = {
     "Buffer of an ndarray": ("from lend import buffer", "buffer(a)", None),
     "minimal.Array of an ndarray": ("from lend.minimal import array", "array(a)", None),
     "minimal.Buffer of an ndarray": ("from lend.minimal import buffer", "buffer(a)", None),
-    "minimal.Column of an Arrow array": (COLUMN.format("pyarrow.array([1, None])"), "column(x)", None),
-    "minimal.Column of an Arrow batch of three columns": (
-        COLUMN.format("pyarrow.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})"),
-        "column(x)",
-        None,
-    ),
+    "Column of an Arrow array": (ONE + MAXIMAL, "column(x)", None),
+    "Column of an Arrow array and its buffers": (ONE + MAXIMAL, "(c := column(x), c.buffers)", None),
+    "minimal.Column of an Arrow array": (ONE + MINIMAL, "column(x)", None),
+    "Column of an Arrow batch of three columns": (BATCH + MAXIMAL, "column(x)", None),
+    "Table of an Arrow batch of three columns": (BATCH + MAXIMAL, "table(x)", None),
+    "minimal.Column of an Arrow batch of three columns": (BATCH + MINIMAL, "column(x)", None),
     "slice of a View": ("from lend import view\nv = view(a)", "v[1:]", None),
     "memoryview": ("", "memoryview(a)", None),
     "ndarray view": ("", "a[:]", None),

@@ -26,16 +26,21 @@ def source(name, setup, address, *peers, most=None):
     )
 
 
-def columns(name, setup, capsules, *peers):
-    """A row for one kind of column, which lend reads by minimal alone so far."""
+def columns(name, setup, address, *peers, capsules=None, at="", more=()):
+    """A row for one kind of column: its data begin at `address`, whoever shows them; `at` is which of a table's."""
+    shown, lies = f"{at}.buffers", f"{at}.buffers['data'].ptr"
     return Row(
         name,
         (
-            ours("minimal.column", "take(x)", MINIMAL.format("column"), ""),
-            peer("the producer's own capsules", capsules),
+            ours("column", "column(x)", "", "r" + lies),
+            ours("column, and buffers of one", f"column(x){shown}", "", "r['data'].ptr"),
+            *more,
+            ours("minimal.column", "take(x)", MINIMAL.format("column"), "r" + lies),
+            *([peer("the producer's own capsules", capsules)] if capsules else []),
             *peers,
         ),
         setup=setup,
+        address=address,
     )
 
 
@@ -62,26 +67,37 @@ ROWS = (
     columns(
         "Arrow array, int64 with nulls",
         "import pyarrow as pa\nx = pa.array([1, None] * 500)",
-        "x.__arrow_c_array__()",
+        "x.buffers()[1].address",
         peer("pyarrow.array of a foreign object", "take(x)", f"{FOREIGN}\nx, take = Foreign(x), pa.array"),
         peer("arro3.core.Array", "take(x)", "import arro3.core\ntake = arro3.core.Array.from_arrow"),
         peer("nanoarrow.c_array", "take(x)", "import nanoarrow\ntake = nanoarrow.c_array"),
+        capsules="x.__arrow_c_array__()",
     ),
     columns(
         "Arrow record batch, three columns",
         "import pyarrow as pa\nx = pa.record_batch({'a': [1, None], 'b': ['x', 'y'], 'c': [1.5, 2.5]})",
-        "x.__arrow_c_array__()",
+        "x.column(0).buffers()[1].address",
         peer("pyarrow.record_batch", "take(x)", f"{FOREIGN}\nx, take = Foreign(x), pa.record_batch"),
         peer("arro3.core.RecordBatch", "take(x)", "import arro3.core\ntake = arro3.core.RecordBatch.from_arrow"),
         peer("nanoarrow.c_array", "take(x)", "import nanoarrow\ntake = nanoarrow.c_array"),
+        capsules="x.__arrow_c_array__()",
+        at=".children[0]",
+        more=(ours("table", "table(x)", "", "r[0].buffers['data'].ptr"),),
     ),
     columns(
         "polars series, int64 with nulls",
         "import polars\nx = polars.Series([1, None] * 500)",
-        "x.__arrow_c_stream__()",
+        "x.to_arrow().buffers()[1].address",
         peer("pyarrow.chunked_array", "take(x)", "import pyarrow\ntake = pyarrow.chunked_array"),
         peer("arro3.core.ChunkedArray", "take(x)", "import arro3.core\ntake = arro3.core.ChunkedArray.from_arrow"),
         peer("nanoarrow.Array", "take(x)", "import nanoarrow\ntake = nanoarrow.Array"),
+        capsules="x.__arrow_c_stream__()",
+    ),
+    columns(
+        "masked array of NumPy, int64",
+        "import numpy as np\nx = np.ma.MaskedArray(np.arange(1000), np.arange(1000) % 2 == 1)",
+        "x.data.ctypes.data",
+        peer("its own data and mask", "(x.data, x.mask)", "", "r[0].ctypes.data"),
     ),
 )
 

@@ -5,7 +5,9 @@ from harness.case import Row, Table, Target, ours, peer
 ARROW = "import pyarrow as pa\na = pa.array({})"
 TEN = "import pyarrow as pa\nt = pa.table([pa.array(range(1000)) for _ in range(10)], names=list('abcdefghij'))"
 FRAME = "import polars as pl\nd = pl.DataFrame({f'c{i}': range(1000) for i in range(10)})"
-CHUNKS = "import polars as pl\nd = pl.concat([pl.DataFrame({f'c{i}': range(500) for i in range(10)})] * 2, rechunk=False)"
+CHUNKS = (
+    "import polars as pl\nd = pl.concat([pl.DataFrame({f'c{i}': range(500) for i in range(10)})] * 2, rechunk=False)"
+)
 BLOCKS = "import numpy as np\nimport pandas as pd\np = pd.DataFrame(np.zeros((1000, 100)))"
 MIXED = "import pandas as pd\np = pd.DataFrame({f'c{i}': pd.Series(range(1000), dtype=k) for i, k in enumerate(['int64', 'float64', 'Int64', 'bool'] * 25)})"
 

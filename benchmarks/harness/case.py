@@ -63,7 +63,8 @@ def floor(name, statement, setup="", pointer=""):
 
 
 def ours(name, statement, setup="", pointer="r.ptr"):
-    public = [word for word in ("view", "buffer", "column", "table", "to") if re.search(rf"\b{word}\(", statement + setup)]
+    names = ("view", "buffer", "to", "column", "table")
+    public = [word for word in names if re.search(rf"\b{word}\(", statement + setup)]
     return Case("ours", name, statement, "\n".join([*(f"from lend import {word}" for word in public), setup]), pointer)
 
 

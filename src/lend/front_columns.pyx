@@ -9,7 +9,7 @@ from lend._core.column cimport (
     COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_NAT, NULLS_NONE, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport READONLY, shape_of, strides_of
+from lend._core.record cimport HANDLE, READONLY, shape_of, strides_of
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
 from lend.columns.column cimport Column, chunked, column_of, held, new_column
 from lend.dtypes.code cimport KIND_COMPLEX, KIND_DATETIME, KIND_TIMEDELTA, code_is_swapped
@@ -321,6 +321,9 @@ cdef Column from_view(View view, object copy):
         view = <View?> other
         kind = view.record.dtype.kind
     owner = owner_of(view)
+    if view.record.flags & HANDLE:
+        from lend.columns import refusals
+        raise refusals.of_a_handle(view.device, view._describe())
     record.length = shape_of(&view.record)[0]
     record.null_count = 0
     record.buffers[FIRST] = view.record.data

@@ -9,6 +9,7 @@ from lend import Column, DType
 from lend.columns import converting
 from lend.columns.nullness import Nulls
 from lend.errors import NotHostAccessible, UnsupportedType
+from support.counting import CountingDLPack
 from support.device_producers import CudaInterface
 
 
@@ -143,3 +144,12 @@ def test_a_child_without_memory_is_wherever_its_parent_is():
 
 def test_of_what_promises_no_nulls_none_are_counted_wherever_it_lies():
     assert numbers().null_count == 0
+
+
+@pytest.mark.parametrize("device", [4, 7, 8, 15], ids=["OpenCL", "Vulkan", "Metal", "WebGPU"])
+def test_memory_that_has_a_handle_and_no_address_is_no_column(device):
+    source = CountingDLPack(bytes(24), (6,), device=(device, 0))
+    with pytest.raises(UnsupportedType, match="has a handle and no address"):
+        lend.column(source)
+    with pytest.raises(UnsupportedType, match="has a handle and no address"):
+        Column.from_buffers("float32", 6, {"data": CountingDLPack(bytes(24), (6,), device=(device, 0))})

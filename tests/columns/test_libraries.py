@@ -3,72 +3,16 @@
 Written for pyarrow 26, polars 2.1, arro3 0.9, nanoarrow 0.9; a library whose behaviour changed fails here by name.
 """
 
-import datetime
-import decimal
-
 import pytest
 
 import lend
 from lend import minimal
+from support.column_kinds import ARRAYS, SERIES
 
 CUTS = [slice(None), slice(1, None), slice(2, 9), slice(7, 8), slice(8, 33), slice(3, 3)]
 CUT = pytest.mark.parametrize("cut", CUTS, ids=lambda cut: f"{cut.start}:{cut.stop}")
 
 
-def arrays():
-    """Arrays of pyarrow by what they are, with the list of their values."""
-    import pyarrow as pa
-
-    day, moment = datetime.date(2020, 2, 29), datetime.datetime(2020, 2, 29, 12, 30)
-    texts = ["", None, "a", "ä" * 7, "twelve bytes", "thirteen byte", None] * 5
-    plain = {
-        "int8": [1, None, -3], "uint16": [1, None, 65535], "int64": [2**62 + 1, None, -1], "float16": [1.5, None, 2.0],
-        "float64": [1.5, None, -2.0], "bool": [True, None, False], "string": texts, "large_string": texts,
-        "string_view": texts, "binary": [None if text is None else text.encode() for text in texts],
-        "binary_view": [None if text is None else text.encode() for text in texts],
-        "date32": [day, None], "date64": [day, None],
-    }  # fmt: skip
-    found = {
-        name: (getattr(pa, name + "_" if name == "bool" else name)(), values * 7) for name, values in plain.items()
-    }
-    found |= {
-        "null": (pa.null(), [None] * 30),
-        "time32": (pa.time32("ms"), [datetime.time(1, 2, 3), None] * 9),
-        "time64": (pa.time64("us"), [datetime.time(1, 2, 3, 4), None] * 9),
-        "timestamp": (pa.timestamp("us"), [moment, None] * 9),
-        "timestamp with zone": (pa.timestamp("ms", "UTC"), [moment.replace(tzinfo=datetime.UTC), None] * 9),
-        "duration": (pa.duration("s"), [datetime.timedelta(seconds=5), None] * 9),
-        "decimal": (pa.decimal128(9, 2), [decimal.Decimal("1.50"), None] * 9),
-        "decimal of 256 bits": (pa.decimal256(50, 2), [decimal.Decimal("1.50"), None] * 9),
-        "fixed bytes": (pa.binary(3), [b"abc", None] * 9),
-        "list": (pa.list_(pa.int32()), [[1, None], None, [], [2]] * 9),
-        "large list": (pa.large_list(pa.string()), [["a", None], None, []] * 9),
-        "list view": (pa.list_view(pa.int32()), [[1, None], None, [], [2]] * 9),
-        "fixed list": (pa.list_(pa.int32(), 2), [[1, None], None, [3, 4]] * 9),
-        "struct": (
-            pa.struct([("a", pa.int8()), ("b", pa.string())]),
-            [{"a": 1, "b": None}, None, {"a": None, "b": "x"}] * 9,
-        ),
-        "map": (pa.map_(pa.string(), pa.int32()), [[("a", 1)], None, []] * 9),
-    }
-    return {name: (pa.array(values, type), values) for name, (type, values) in found.items()} | {
-        "dictionary": (pa.array(["b", None, "a"] * 9).dictionary_encode(), ["b", None, "a"] * 9),
-        "runs": (pa.RunEndEncodedArray.from_arrays(pa.array([2, 5, 30], pa.int32()), pa.array(["x", None, "y"])),
-                 ["x"] * 2 + [None] * 3 + ["y"] * 25),
-        "sparse union": (pa.UnionArray.from_sparse(pa.array([0, 1] * 9, pa.int8()),
-                                                   [pa.array([1, 2] * 9), pa.array(["a", None] * 9)]),
-                         [1, None] * 9),
-        "dense union": (pa.UnionArray.from_dense(pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32()),
-                                                 [pa.array([1, 2]), pa.array(["a"])]), [1, "a", 2]),
-    }  # fmt: skip
-
-
-try:
-    import pyarrow  # noqa: F401
-
-    ARRAYS = arrays()
-except ImportError:
-    ARRAYS = {}
 EACH = pytest.mark.parametrize(
     "name", ARRAYS or [pytest.param("", marks=pytest.mark.skip(reason="pyarrow is not here"))]
 )
@@ -188,34 +132,6 @@ def test_structs_with_nulls_of_polars_are_cut_once(start):
     assert (column.tolist(), back.to_pylist()) == (values[start:], values[start:])
 
 
-def series():
-    import polars as pl
-
-    day, moment = datetime.date(2020, 2, 29), datetime.datetime(2020, 2, 29, 12, 30)
-    texts = ["", None, "a", "ä" * 7, "twelve bytes", "thirteen byte"] * 3
-    cases = {
-        "Int8": (pl.Int8, [1, None]), "UInt64": (pl.UInt64, [2**63, None]), "Int128": (pl.Int128, [2**100, None]),
-        "Float32": (pl.Float32, [1.5, None]), "Boolean": (pl.Boolean, [True, None, False]),
-        "String": (pl.String, texts),
-        "Binary": (pl.Binary, [None if text is None else text.encode() for text in texts]),
-        "Date": (pl.Date, [day, None]),
-        "Time": (pl.Time, [datetime.time(1, 2, 3), None]), "Datetime": (pl.Datetime("us"), [moment, None]),
-        "zoned": (pl.Datetime("ms", "UTC"), [moment.replace(tzinfo=datetime.UTC), None]),
-        "Duration": (pl.Duration("us"), [datetime.timedelta(seconds=1), None]),
-        "Decimal": (pl.Decimal(9, 2), [decimal.Decimal("1.50"), None]),
-        "List": (pl.List(pl.Int32), [[1, None], None, []]),
-        "Array": (pl.Array(pl.Int32, 2), [[1, None], None]), "Null": (pl.Null, [None, None]),
-        "Struct": (pl.Struct({"a": pl.Int8, "n": pl.Null}), [{"a": 1, "n": None}, None]),
-        "Categorical": (pl.Categorical, ["b", None, "a"]), "Enum": (pl.Enum(["a", "b"]), ["b", None, "a"]),
-        "no texts": (pl.List(pl.String), [[]]),
-    }  # fmt: skip
-    return {name: (pl.Series(name, values, kind), values) for name, (kind, values) in cases.items()}
-
-
-try:
-    SERIES = series()
-except ImportError:
-    SERIES = {}
 EACH_SERIES = pytest.mark.parametrize(
     "name", SERIES or [pytest.param("", marks=pytest.mark.skip(reason="polars is not here"))]
 )

@@ -8,14 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lend
-from support.arrow_layouts import Kind, encode, kinds, values_of
+from support.arrow_layouts import Kind, columns, encode, kinds, values_of
 from support.arrow_structs import Made, Node, Streamed
-
-
-def columns():
-    return kinds().flatmap(
-        lambda kind: st.tuples(st.just(kind), st.lists(values_of(kind), max_size=20), st.randoms(use_true_random=False))
-    )
 
 
 # SLICE-1, SLICE-10

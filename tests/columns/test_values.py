@@ -1,7 +1,6 @@
 """What a Column says of Arrow data made by hand, against the lists it was made from and the other implementation."""
 
 import datetime
-import functools
 import random as randomness
 import struct
 
@@ -11,30 +10,12 @@ from hypothesis import strategies as st
 
 import lend
 from lend import minimal
-from support.arrow_layouts import FLAT, Kind, encode, kinds, values_of
+from support.arrow_layouts import FLAT, NESTED, Kind, columns, encode, kinds, lists_of
 from support.arrow_more_layouts import MAKERS, extension
 from support.arrow_structs import Made, Node, Streamed
 
-ITEM = Kind("s")
-NESTED = [
-    *(Kind(format, (("item", ITEM),)) for format in ("+l", "+L", "+vl", "+vL", "+w:0", "+w:1", "+w:3")),
-    Kind("+s", (("a", ITEM), ("b", Kind("u")))),
-    Kind("+s"),
-    Kind("+m", (("entries", Kind("+s", (("key", Kind("u")), ("value", ITEM)))),)),
-    *(Kind(code, (), Kind("vu")) for code in "cCsSiIlL"),
-    Kind("+l", (("item", Kind("+s", (("x", Kind("+w:2", (("item", Kind("b")),))), ("y", Kind("c", (), ITEM))))),)),
-]
 EVERY = pytest.mark.parametrize("kind", FLAT + NESTED, ids=str)
 MORE = pytest.mark.parametrize("maker", MAKERS)
-
-
-@functools.cache
-def lists_of(kind):
-    return st.lists(values_of(kind), max_size=20)
-
-
-def columns():
-    return kinds().flatmap(lambda kind: st.tuples(st.just(kind), lists_of(kind), st.randoms(use_true_random=False)))
 
 
 def twice(kind, values, seed):

@@ -1,238 +1,185 @@
-"""Arrow structs with one thing wrong in each, in a process of its own: an exception, and never a crash."""
+"""Arrow structs with one thing wrong in each, in a process of its own: an exception, and never a crash.
+
+The structs are those that lend is tried with, so that both are seen to read, or to refuse, the same.
+"""
 
 import json
 
 import pytest
 
-from support import children
+from support import children, hostile_arrow
 
-GOOD = """
-import ctypes, json, resource, struct, sys
+JUDGED = """
+import json, resource
 from lend import minimal
-from support.arrow_structs import Made, Node, Streamed, Stream, capsule, metadata
+from support import hostile_arrow
 
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # what takes a lying length for true, runs out of memory
-q = lambda *values: struct.pack(f"{len(values)}q", *values)
-i = lambda *values: struct.pack(f"{len(values)}i", *values)
-numbers = lambda **said: Node("l", 3, buffers=[b"\\xff", q(1, 2, 3)], **said)
-text = lambda *ends: Node("u", len(ends) - 1, buffers=[None, i(*ends), b"abcdef"])
-lists = lambda *ends: Node("+l", len(ends) - 1, buffers=[None, i(*ends)], children=[numbers()])
-spans = lambda *pairs: Node("+vl", len(pairs), buffers=[None, i(*[a for a, _ in pairs]), i(*[n for _, n in pairs])],
-                            children=[numbers()])
-view = lambda size, which, start: Node("vu", 1, buffers=[None, struct.pack("=i4sii", size, b"abcd", which, start),
-                                                         b"abcdefghijklmnop", q(16)])
-words = lambda *codes: Node("c", len(codes), buffers=[None, bytes(c % 256 for c in codes)], dictionary=text(0, 1, 3))
-row = lambda: Node("+s", 3, buffers=[None], children=[numbers(name="a"), numbers(name="b")])
-pairs = lambda: Node("+m", 1, buffers=[None, i(0, 3)], children=[row()])
-
-def spoilt(node, **fields):
-    made = Made(node)
-    for name, value in fields.items():
-        where, _, field = name.rpartition("__")
-        kind, _, path = where.partition("_")
-        struct_ = getattr(made, kind)[path.replace("_", ".")]
-        setattr(struct_, field, value)
-    return made
-
-def cyclic(depth):
-    made = Made(Node("+s", 1, buffers=[None], children=[Node("+s", 1, buffers=[None], children=[numbers()])]))
-    inner = made.schemas["0"]
-    ctypes.c_void_p.from_address(inner.children).value = ctypes.addressof(made.schemas["0" if depth else ""])
-    return made
-
-def branching():
-    "Sixty levels of which each has the next one twice: 2**60 schemas, and a hundred and twenty structs."
-    node = Node("+s", 1, buffers=[None], children=[Node("n", 1), Node("n", 1)])
-    for _ in range(60):
-        node = Node("+s", 1, buffers=[None], children=[node, Node("n", 1)])
-    made = Made(node)
-    for schema in made.schemas.values():
-        if schema.children:
-            places = (ctypes.c_void_p * 2).from_address(schema.children)
-            places[1] = places[0]
-    return made
-
-def deep(levels):
-    node = numbers()
-    for _ in range(levels):
-        node = Node("+s", 3, buffers=[None], children=[node])
-    return Made(node)
-
-def stream(**fields):
-    made = Streamed(Node("l"), [numbers()])
-    for name, value in fields.items():
-        setattr(made.stream, name, value)
-    return made
 
 def judged(make):
+    taken = make()
     try:
-        made = make()
-        column = minimal.column(made)
-        said = f"read: {column.null_count} {column.tolist()!r:.80}"
+        column = minimal.column(taken)
+        return f"read: {column.null_count} {column.tolist()!r:.80}"
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-    return said
+        return f"{type(error).__name__}: {error}"
 """
+# case -> what minimal says of it, where more than that it is not read
+SAID = {
+    "negative length": "length -1",
+    "negative offset": "offset -1",
+    "null_count below -1": "null_count -2",
+    "length and offset overflow": "length",
+    "no buffers array": "2 pointers are told to lie at 0x0",
+    "negative n_buffers": "-1 buffers",
+    "too many buffers": "3 buffers",
+    "huge n_buffers of views": "pointers are told",
+    "too few buffers of views": "2 buffers",
+    "huge n_children": "children",
+    "huge n_children of the type": "pointers are told",
+    "negative n_children of the type": "pointers are told",
+    "negative n_children": "-1 children",
+    "children NULL": "2 pointers are told to lie at 0x0",
+    "children of the type NULL": "2 pointers are told",
+    "fewer children than the type": "1 children",
+    "numbers with children": "contradicts itself",
+    "a map of numbers": "contradicts itself",
+    "released array": "consumed before",
+    "released type": "was released",
+    "released child": "released before",
+    "released child of the type": "was released",
+    "released dictionary": "released before",
+    "no data": "no data",
+    "no offsets": "no offsets",
+    "no text": "no data",
+    "nulls without validity": "no validity",
+    "dictionary missing": "dictionary at 0x0",
+    "dictionary of the type missing": "dictionary at",
+    "codes that are text": "contradicts itself",
+    "huge length without data": "no data",
+    "huge length of bits": "no data",
+    "huge length of text": "no offsets",
+    "huge length of views": "no views",
+    "huge length of list views": "no offsets",
+    "huge length of a struct": "elements of each child are needed",
+    "huge length of fixed lists": "elements of each child are needed",
+    "huge width of fixed lists": "elements of each child are needed",
+    "huge null column": "MemoryError",
+    "huge struct without fields": "MemoryError",
+    "huge width of nothing": "MemoryError",
+    "offsets that decrease": "bytes 0 to 5",
+    "last offset before the first": "offsets from 4 to 3",
+    "a negative first offset": "offsets from -1",
+    "a middle offset that leaves": "bytes 0 to 900",
+    "a negative middle offset": "bytes 0 to -900",
+    "list offsets that decrease": "negative length",
+    "list offsets that leave": "4 elements of each child are needed",
+    "list views that leave": "elements 0 to 4",
+    "list views of negative size": "negative length",
+    "list views that begin before": "elements -1",
+    "list views far away": "elements 0 to",
+    "a view into no buffer": "data buffer 1",
+    "a view into a negative buffer": "data buffer -1",
+    "a view that leaves": "bytes 1 to 17",
+    "a view that begins before": "bytes -1 to 15",
+    "a view of negative size": "a view of -5 bytes",
+    "a negative length of a data buffer": "data buffers of lengths",
+    "no lengths of data buffers": "data buffers of lengths",
+    "a NULL data buffer of some length": "data buffers",
+    "a code too large": "its dictionary of 2 values does not have",
+    "a negative code": "its dictionary of 2 values does not have",
+    "a code of an empty dictionary": "of 0 values",
+    "bad UTF-8": "no object for: UnicodeDecode",
+    "a cut UTF-8": "no object for: UnicodeDecode",
+    "two fields of one name": "one name",
+    "a date that Python lacks": "Error",
+    "a time of the day after": "more than one",
+    "a time before the day": "more than one",
+    "milliseconds of a date": "part of a day",
+    "nanoseconds": "nanoseconds",
+    "a moment that Python lacks": "Error",
+    "a zone that is none": "Nowhere",
+    "a zone that is a path": "etc/passwd",
+    "a zone of bad digits": "aa:bb",
+    "no format": "has no format",
+    "an empty format": "'' is not read",
+    "a format of bad UTF-8": "is not read",
+    "an unknown format": "is not read",
+    "a width that is no number": "'w:x' is not read",
+    "a negative width": "'w:-3' is not read",
+    "a width of thousands of digits": "is not read",
+    "a decimal of 7 bits": "is not read",
+    "a decimal without a scale": "is not read",
+    "metadata of a negative count": "metadata contradict",
+    "metadata of a huge count": "metadata contradict",
+    "null_count above the length": "null_count 4",
+    "metadata of a negative length": "metadata contradict",
+    "65 levels": "below 64 others",
+    "200 levels": "below 64 others",
+    "a type that is its own child": "is its own",
+    "a child that is its own child": "is its own",
+    "2**60 types": "is its own",
+    "a stream without get_schema": "no callback",
+    "a stream without get_next": "no callback",
+    "a stream without get_last_error": "read: 0 [1, 2, 3]",
+    "a released stream": "consumed before",
+    "capsules the wrong way round": "no capsule named arrow_schema",
+    "a tuple of one": "not enough values",
+    "no capsules": "no capsule named arrow_schema",
+    "an array capsule alone": "no capsule named arrow_array_stream",
+}  # fmt: skip
 
-HUGE = 2**40
-CASES = {
-    # the struct itself
-    "negative length": ("spoilt(numbers(), arrays___length=-1)", "length -1"),
-    "negative offset": ("spoilt(numbers(), arrays___offset=-1)", "offset -1"),
-    "null_count below -1": ("spoilt(numbers(), arrays___null_count=-2)", "null_count -2"),
-    "length and offset overflow": ("spoilt(numbers(), arrays___length=2**62, arrays___offset=2**62)", "length"),
-    "no buffers array": ("spoilt(numbers(), arrays___buffers=None)", "2 pointers are told to lie at 0x0"),
-    "negative n_buffers": ("spoilt(numbers(), arrays___n_buffers=-1)", "-1 buffers"),
-    "too many buffers": ("spoilt(numbers(), arrays___n_buffers=3)", "3 buffers"),
-    "huge n_buffers of views": ("spoilt(view(1, 0, 0), arrays___n_buffers=2**40)", "pointers are told"),
-    "too few buffers of views": ("spoilt(view(1, 0, 0), arrays___n_buffers=2)", "2 buffers"),
-    "huge n_children": ("spoilt(row(), arrays___n_children=2**40)", "children"),
-    "huge n_children of the schema": ("spoilt(row(), schemas___n_children=2**40)", "pointers are told"),
-    "negative n_children of the schema": ("spoilt(row(), schemas___n_children=-1)", "pointers are told"),
-    "negative n_children": ("spoilt(row(), arrays___n_children=-1)", "-1 children"),
-    "children NULL": ("spoilt(row(), arrays___children=None)", "2 pointers are told to lie at 0x0"),
-    "children of the schema NULL": ("spoilt(row(), schemas___children=None)", "2 pointers are told"),
-    "fewer children than the schema": ("spoilt(row(), arrays___n_children=1)", "1 children"),
-    "a list of two children": ("spoilt(lists(0, 1), schemas___n_children=2)", ""),
-    "numbers with children": ("Made(Node('l', 1, buffers=[None, q(1)], children=[numbers()]))", "contradicts itself"),
-    "a map of numbers": ("Made(Node('+m', 1, buffers=[None, i(0, 1)], children=[numbers()]))", "contradicts itself"),
-    "released array": ("spoilt(numbers(), arrays___release=None)", "consumed before"),
-    "released schema": ("spoilt(numbers(), schemas___release=None)", "was released"),
-    "released child": ("spoilt(row(), arrays_0__release=None)", "released before"),
-    "released child of the schema": ("spoilt(row(), schemas_0__release=None)", "was released"),
-    "released dictionary": ("spoilt(words(0), arrays_dictionary__release=None)", "released before"),
-    "no data": ("spoilt(Node('l', 3, buffers=[None, None]))", "no data"),
-    "no offsets": ("Made(Node('u', 3, buffers=[None, None, b'']))", "no offsets"),
-    "no text": ("Made(Node('u', 1, buffers=[None, i(0, 4), None]))", "no data"),
-    "nulls without validity": ("Made(Node('l', 1, 1, buffers=[None, q(1)]))", "no validity"),
-    "dictionary missing": ("spoilt(words(0), arrays___dictionary=None)", "dictionary at 0x0"),
-    "dictionary of the schema missing": ("spoilt(words(0), schemas___dictionary=None)", "dictionary at"),
-    "codes that are text": ("Made(Node('u', 0, buffers=[None] * 3, dictionary=text(0)))", "contradicts itself"),
-    # lies about lengths
-    "huge length without data": (f"Made(Node('l', {HUGE}, buffers=[None, None]))", "no data"),
-    "huge length of bits": (f"Made(Node('b', {HUGE}, buffers=[None, None]))", "no data"),
-    "huge length of text": (f"Made(Node('u', {HUGE}, buffers=[None] * 3))", "no offsets"),
-    "huge length of views": (f"Made(Node('vu', {HUGE}, buffers=[None] * 3))", "no views"),
-    "huge length of list views": (f"Made(Node('+vl', {HUGE}, buffers=[None] * 3, children=[numbers()]))", "no offsets"),
-    "huge length of a struct": (f"spoilt(row(), arrays___length={HUGE})", "elements of each child are needed"),
-    "huge length of fixed lists": (
-        f"Made(Node('+w:3', {HUGE}, buffers=[None], children=[numbers()]))",
-        "elements of each child are needed",
-    ),
-    "huge width of fixed lists": (
-        "Made(Node('+w:999999999', 3, buffers=[None], children=[numbers()]))",
-        "elements of each child are needed",
-    ),
-    "huge null column": (f"Made(Node('n', {HUGE}))", "MemoryError"),
-    "huge struct without fields": (f"Made(Node('+s', {HUGE}, buffers=[None]))", "MemoryError"),
-    "huge width of nothing": (f"Made(Node('w:0', {HUGE}, buffers=[None, b'']))", "MemoryError"),
-    # contents that lead out
-    "offsets that decrease": ("Made(text(0, 5, 3))", "bytes 0 to 5"),
-    "last offset before the first": ("Made(text(4, 5, 3))", "offsets from 4 to 3"),
-    "a negative first offset": ("Made(text(-1, 5, 6))", "offsets from -1"),
-    "a middle offset that leaves": ("Made(text(0, 900, 6))", "bytes 0 to 900"),
-    "a negative middle offset": ("Made(text(0, -900, 6))", "bytes 0 to -900"),
-    "list offsets that decrease": ("Made(lists(0, 3, 1, 3))", "negative length"),
-    "list offsets that leave": ("Made(lists(0, 4))", "4 elements of each child are needed"),
-    "a middle list offset that leaves": ("Made(lists(0, 900, 3))", ""),
-    "list views that leave": ("Made(spans((0, 3), (2, 2)))", "elements 0 to 4"),
-    "list views of negative size": ("Made(spans((0, 3), (2, -1)))", "negative length"),
-    "list views that begin before": ("Made(spans((-1, 2)))", "elements -1"),
-    "list views far away": ("Made(spans((2**31 - 1, 2**31 - 1), (0, 1)))", "elements 0 to"),
-    "a view into no buffer": ("Made(view(16, 1, 0))", "data buffer 1"),
-    "a view into a negative buffer": ("Made(view(16, -1, 0))", "data buffer -1"),
-    "a view that leaves": ("Made(view(16, 0, 1))", "bytes 1 to 17"),
-    "a view that begins before": ("Made(view(16, 0, -1))", "bytes -1 to 15"),
-    "a view of negative size": ("Made(view(-5, 0, 0))", "a view of -5 bytes"),
-    "a negative length of a data buffer": (
-        "Made(Node('vu', 0, buffers=[None, b'', b'abc', q(-3)]))",
-        "data buffers of lengths",
-    ),
-    "no lengths of data buffers": ("Made(Node('vu', 0, buffers=[None, b'', b'abc', None]))", "data buffers of lengths"),
-    "a NULL data buffer of some length": ("Made(Node('vu', 0, buffers=[None, b'', None, q(3)]))", "data buffers"),
-    "a code too large": ("Made(words(0, 2))", "its dictionary of 2 values does not have"),
-    "a negative code": ("Made(words(0, -1))", "its dictionary of 2 values does not have"),
-    "a code of an empty dictionary": ("Made(Node('c', 1, buffers=[None, b'\\0'], dictionary=text(0)))", "of 0 values"),
-    "bad UTF-8": ("Made(Node('u', 1, buffers=[None, i(0, 2), b'\\xff\\xfe']))", "no object for: UnicodeDecode"),
-    "a cut UTF-8": ("Made(Node('u', 2, buffers=[None, i(0, 1, 2), 'ä'.encode()]))", "no object for: UnicodeDecode"),
-    "two fields of one name": ("Made(Node('+s', 3, buffers=[None], children=[numbers(), numbers()]))", "one name"),
-    "a date that Python lacks": ("Made(Node('tdD', 1, buffers=[None, i(2**31 - 1)]))", "Error"),
-    "a time of the day after": ("Made(Node('tts', 1, buffers=[None, i(86400)]))", "more than one"),
-    "a time before the day": ("Made(Node('tts', 1, buffers=[None, i(-1)]))", "more than one"),
-    "milliseconds of a date": ("Made(Node('tdm', 1, buffers=[None, q(1)]))", "part of a day"),
-    "nanoseconds": ("Made(Node('tsn:', 1, buffers=[None, q(1)]))", "nanoseconds"),
-    "a moment that Python lacks": ("Made(Node('tss:', 1, buffers=[None, q(2**62)]))", "Error"),
-    "a zone that is none": ("Made(Node('tss:Nowhere/At all', 1, buffers=[None, q(0)]))", "Nowhere"),
-    "a zone that is a path": ("Made(Node('tss:../../etc/passwd', 1, buffers=[None, q(0)]))", "etc/passwd"),
-    "a zone of bad digits": ("Made(Node('tss:+aa:bb', 1, buffers=[None, q(0)]))", "aa:bb"),
-    "more nulls than elements": ("spoilt(numbers(), arrays___null_count=4)", "null_count 4"),
-    # formats and what goes with them
-    "no format": ("spoilt(numbers(), schemas___format=None)", "has no format"),
-    "an empty format": ("Made(Node('', 0))", "'' is not read"),
-    "a format of bad UTF-8": ("Made(Node(b'\\xff', 0))", "is not read"),
-    "an unknown format": ("Made(Node('_pli128', 1, buffers=[None, bytes(16)]))", "'_pli128' is not read"),
-    "a width that is no number": ("Made(Node('w:x', 0, buffers=[None, None]))", "'w:x' is not read"),
-    "a negative width": ("Made(Node('w:-3', 0, buffers=[None, None]))", "'w:-3' is not read"),
-    "a width of thousands of digits": ("Made(Node('w:' + '9' * 9999, 0, buffers=[None, None]))", "is not read"),
-    "a decimal of 7 bits": ("Made(Node('d:1,1,7', 0, buffers=[None, None]))", "is not read"),
-    "a decimal without a scale": ("Made(Node('d:1', 0, buffers=[None, None]))", "is not read"),
-    "metadata of a negative count": ("Made(numbers(metadata=i(-1)))", "metadata contradict"),
-    "metadata of a huge count": ("Made(numbers(metadata=i(2**31 - 1)))", "metadata contradict"),
-    "metadata of more than a million pairs": ("Made(numbers(metadata=i(2**20 + 1) + bytes(9 << 20)))", "contradict"),
-    "metadata of a negative length": ("Made(numbers(metadata=i(1, -5)))", "metadata contradict"),
-    # depth
-    "65 levels": ("deep(65)", "below 64 others"),
-    "200 levels": ("deep(200)", "below 64 others"),
-    "a schema that is its own child": ("cyclic(0)", "is its own"),
-    "a child that is its own child": ("cyclic(1)", "is its own"),
-    "2**60 schemas": ("branching()", "is its own"),
-    # streams and capsules
-    "a stream without get_schema": ("stream(get_schema=None)", "no callback"),
-    "a stream without get_next": ("stream(get_next=None)", "no callback"),
-    "a stream without get_last_error": ("stream(get_last_error=None)", "read: 0 [1, 2, 3]"),
-    "a released stream": ("stream(release=None)", "consumed before"),
-    "capsules the wrong way round": ("Made(numbers()).capsules()[::-1]", "no capsule named arrow_schema"),
-    "a tuple of one": ("Made(numbers()).capsules()[:1]", "not enough values"),
-    "no capsules": ("(None, None)", "no capsule named arrow_schema"),
-    "an array capsule alone": ("Made(numbers()).capsules()[1]", "no capsule named arrow_array_stream"),
+UNREAD = "minimal reads no unions and no runs: none is refused for what is wrong with it"
+# case -> why one of the two reads it, and the other refuses it
+KNOWN_DIFFERENCES = {
+    "a view of another beginning": "minimal reads the bytes that a view points to, and not those that it repeats",
+    "a decimal of too many digits": "minimal asks of decimals how wide they are",
+    "a decimal of no digit": "minimal asks of decimals how wide they are",
+    "an extension whose name has a NUL": "minimal hands metadata on as bytes",
+    "runs that begin before": UNREAD,
 }
 
 
 @pytest.fixture(scope="module")
 def answers():
     """What was said of each case, all in one process; if that ends, the case that ended it is the last one told."""
-    lines = "".join(
-        f"print(json.dumps([{name!r}, judged(lambda: {make})]), flush=True)\n" for name, (make, _) in CASES.items()
-    )
-    result = children.run(GOOD + lines, timeout=240)
+    snippet = """
+for case, (made, _) in hostile_arrow.CASES.items():
+    print(json.dumps([case, judged(lambda: eval(made, vars(hostile_arrow)))]), flush=True)
+"""
+    result = children.run(JUDGED + snippet, timeout=240)
     found = dict(map(json.loads, result.out.splitlines()))
-    return found, f"exit status {result.rc} after {len(found)} of {len(CASES)} cases\n{result.err[-2000:]}"
+    return (
+        found,
+        f"exit status {result.rc} after {len(found)} of {len(hostile_arrow.CASES)} cases\n{result.err[-2000:]}",
+    )
 
 
 def test_no_case_ends_the_process(answers):
     found, said = answers
-    assert list(found) == list(CASES), said
+    assert list(found) == list(hostile_arrow.CASES), said
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", SAID)
 def test_what_is_wrong_is_told(case, answers):
     found, said = answers
-    assert case in found, said
-    assert CASES[case][1] in found[case], found[case]
-    assert found[case].startswith("read: ") == CASES[case][1].startswith("read: "), found[case]
+    assert SAID[case] in found.get(case, said)
+
+
+def test_both_read_and_refuse_the_same_but_for_known_differences(answers):
+    found, said = answers
+    read = {case for case in found if found[case].startswith("read: ")}
+    both = {case for case, (_, told) in hostile_arrow.CASES.items() if told.startswith("read: ") and case in found}
+    assert read ^ both == set(KNOWN_DIFFERENCES) & set(found), said
 
 
 def test_the_good_structs_that_were_spoilt_are_read():
     snippet = """
-    made = [numbers(), text(0, 1, 3), lists(0, 1, 3), spans((1, 2), (0, 1)), view(16, 0, 0), words(1, 0), row(),
-            pairs(), deep(63)]
-    print([judged(lambda: Made(node) if isinstance(node, Node) else node) for node in made])
-    """
-    import ast
-    import textwrap
-
-    found = ast.literal_eval(children.run_clean(GOOD + textwrap.dedent(snippet)))
-    assert found[:8] == [
+made = [hostile_arrow.Made(node) for node in hostile_arrow.good()[:8]] + [hostile_arrow.deep(63)]
+print(json.dumps([judged(lambda: one) for one in made]))
+"""
+    *found, deep = json.loads(children.run_clean(JUDGED + snippet))
+    assert found == [
         "read: 0 [1, 2, 3]",
         "read: 0 ['a', 'bc']",
         "read: 0 [[1], [2, 3]]",
@@ -242,4 +189,4 @@ def test_the_good_structs_that_were_spoilt_are_read():
         "read: 0 [{'a': 1, 'b': 1}, {'a': 2, 'b': 2}, {'a': 3, 'b': 3}]",
         "read: 0 [[(1, 1), (2, 2), (3, 3)]]",
     ]
-    assert found[8].startswith("read: 0 [{'': {'': ")
+    assert deep.startswith("read: 0 [{'': {'': ")

@@ -1,34 +1,14 @@
 """What the minimal implementation reads of Arrow arrays made by hand, against the lists that they were made from."""
 
-import functools
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lend import minimal
-from support.arrow_layouts import FLAT, Kind, encode, kinds, values_of
+from support.arrow_layouts import FLAT, NESTED, Kind, columns, encode, kinds, lists_of
 from support.arrow_structs import Made, Node, Streamed
 
-ITEM = Kind("s")
-NESTED = [
-    *(Kind(format, (("item", ITEM),)) for format in ("+l", "+L", "+vl", "+vL", "+w:0", "+w:1", "+w:3")),
-    Kind("+s", (("a", ITEM), ("b", Kind("u")))),
-    Kind("+s"),
-    Kind("+m", (("entries", Kind("+s", (("key", Kind("u")), ("value", ITEM)))),)),
-    *(Kind(code, (), Kind("vu")) for code in "cCsSiIlL"),
-    Kind("+l", (("item", Kind("+s", (("x", Kind("+w:2", (("item", Kind("b")),))), ("y", Kind("c", (), ITEM))))),)),
-]
 EVERY = pytest.mark.parametrize("kind", FLAT + NESTED, ids=str)
-
-
-@functools.cache
-def lists_of(kind):
-    return st.lists(values_of(kind), max_size=20)
-
-
-def columns():
-    return kinds().flatmap(lambda kind: st.tuples(st.just(kind), lists_of(kind), st.randoms(use_true_random=False)))
 
 
 @EVERY
@@ -112,7 +92,7 @@ def test_offsets_of_parent_and_child_are_both_added_once():
 def test_a_table_gives_its_columns_by_name_cut_to_its_rows():
     import random
 
-    kind = Kind("+s", (("a", ITEM), ("b", Kind("u"))))
+    kind = Kind("+s", (("a", Kind("s")), ("b", Kind("u"))))
     rows = [{"a": 1, "b": "x"}, {"a": None, "b": "y"}, {"a": 3, "b": None}]
     node = encode(kind, rows, random.Random(5))
     node.buffers, node.null_count = [None], 0

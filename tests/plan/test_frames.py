@@ -405,3 +405,11 @@ def test_what_lend_writes_and_what_the_target_does_are_two_steps():
         lend.to(source, "pandas")
     steps = [(step.who, step.nbytes, step.why) for step in lend.explain(source, "pandas").copies]
     assert steps == [("lend", made.bytes, "nulls as -1"), ("target", None, "pyarrow makes offsets of views")]
+
+
+def test_what_lend_copies_on_the_way_is_no_alias():
+    np = pytest.importorskip("numpy")
+    assert lend.explain(lend.column(np.arange(6)[::2]), "pyarrow").notes == ()
+    assert lend.explain(lend.column(np.arange(6)), "pyarrow").notes == (
+        "aliased: later writes to the source are visible there",
+    )

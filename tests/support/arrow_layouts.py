@@ -7,6 +7,7 @@ views and list views in any order. What a reader should answer is the list `valu
 
 import datetime
 import decimal
+import functools
 import string
 import struct
 from dataclasses import dataclass
@@ -41,6 +42,16 @@ FLAT = [
     *map(Kind, ["d:9,2,32", "d:18,-3,64", "d:38,10", "d:38,0,128", "d:76,20,256"]),
     *map(Kind, ["tdD", "tdm", "tts", "ttm", "ttu", "ttn", "tDs", "tDm", "tDu", "tDn", "tiM", "tiD", "tin"]),
     *map(Kind, ["tss:", "tsm:", "tsu:", "tsn:", "tsu:UTC", "tsu:+02:00", "tsm:-05:30", "tss:Z"]),
+]
+
+_ITEM = Kind("s")
+NESTED = [
+    *(Kind(format, (("item", _ITEM),)) for format in ("+l", "+L", "+vl", "+vL", "+w:0", "+w:1", "+w:3")),
+    Kind("+s", (("a", _ITEM), ("b", Kind("u")))),
+    Kind("+s"),
+    Kind("+m", (("entries", Kind("+s", (("key", Kind("u")), ("value", _ITEM)))),)),
+    *(Kind(code, (), Kind("vu")) for code in "cCsSiIlL"),
+    Kind("+l", (("item", Kind("+s", (("x", Kind("+w:2", (("item", Kind("b")),))), ("y", Kind("c", (), _ITEM))))),)),
 ]
 
 
@@ -148,6 +159,17 @@ def values_of(kind, *, nulls=True):
     else:
         found = _plain(kind)[0]
     return found | st.none() if nulls else found
+
+
+@functools.cache
+def lists_of(kind):
+    """The strategy of the lists that a column of this kind is made of."""
+    return st.lists(values_of(kind), max_size=20)
+
+
+def columns():
+    """The strategy of a kind, a list of its values, and what draws how they lie."""
+    return kinds().flatmap(lambda kind: st.tuples(st.just(kind), lists_of(kind), st.randoms(use_true_random=False)))
 
 
 def bits_of(flags):

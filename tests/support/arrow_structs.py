@@ -11,7 +11,7 @@ What is released is overwritten, so that a reader which let go too early reads w
 import ctypes
 import itertools
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 POISON = 0xDB
 _pointer, _callback = ctypes.c_void_p, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -258,3 +258,15 @@ def capsule(struct_, name):
     _of_capsules[ctypes.addressof(struct_)] = struct_
     name = next(known for known in _NAMES if known == name)
     return _new_capsule(ctypes.addressof(struct_), name, ctypes.cast(_capsule_gone, _pointer).value)
+
+
+def again(node, made):
+    """Other structs of a node, over the memory of those that were made of it, which are to be kept."""
+
+    def over(node, path):
+        prefix = path + "." if path else ""
+        below = [over(child, f"{prefix}{i}") for i, child in enumerate(node.children)]
+        words = node.dictionary and over(node.dictionary, prefix + "dictionary")
+        return replace(node, buffers=list(made.addresses[path]), children=below, dictionary=words)
+
+    return Made(over(node, ""))

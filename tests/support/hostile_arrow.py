@@ -169,6 +169,10 @@ CASES = {
     "codes that are text": ("Made(Node('u', 0, buffers=[None] * 3, dictionary=text(0)))", "dictionary indices"),
     # lies about lengths
     "huge length without data": (f"Made(Node('l', {HUGE}, buffers=[None, None]))", "its buffer 1 is NULL"),
+    "huge length of bits": (f"Made(Node('b', {HUGE}, buffers=[None, None]))", "its buffer 1 is NULL"),
+    "huge length of text": (f"Made(Node('u', {HUGE}, buffers=[None] * 3))", "its buffer 1 is NULL"),
+    "huge length of list views": (
+        f"Made(Node('+vl', {HUGE}, buffers=[None] * 3, children=[numbers()]))", "its buffer 1 is NULL"),
     "huge length of views": (f"Made(Node('vu', {HUGE}, buffers=[None] * 3))", "its buffer 1 is NULL"),
     "huge length of a struct": (f"spoilt(row(), arrays__length={HUGE})", "and what it belongs to needs 1099511627776"),
     "huge length of fixed lists": (f"Made(Node('+w:3', {HUGE}, buffers=[None], children=[numbers()]))", "needs 3298"),
@@ -229,6 +233,8 @@ CASES = {
     "type ids that are too few": ("spoilt(dense([0], [0]), schemas__n_children=1)", "does not name a type id"),
     "a type id twice": ("Made(Node('+us:3,3', 0, buffers=[None], children=[numbers(), numbers()]))", "name a type id"),
     "a type id of 128": ("Made(Node('+us:128', 0, buffers=[None], children=[numbers()]))", "does not name a type id"),
+    "two fields of one name": (
+        "Made(Node('+s', 3, buffers=[None], children=[numbers(), numbers()]))", "no two fields of one name"),
     "bad UTF-8": ("Made(Node('u', 1, buffers=[None, i(0, 2), b'\\xff\\xfe']))", "element 0 is not UTF-8"),
     "a cut UTF-8": ("Made(Node('u', 2, buffers=[None, i(0, 1, 2), 'ä'.encode()]))", "element 0 is not UTF-8"),
     "a date that Python lacks": ("Made(Node('tdD', 1, buffers=[None, i(2**31 - 1)]))", "out of the years 1 to 9999"),
@@ -274,6 +280,8 @@ CASES = {
     "a stream without get_last_error": ("stream(get_last_error=None)", "read: 0 [1, 2, 3]"),
     "a released stream": ("stream(release=None)", "already consumed"),
     "capsules the wrong way round": ("Made(numbers()).capsules()[::-1]", "is not in a capsule named 'arrow_schema'"),
+    "a tuple of one": ("Made(numbers()).capsules()[:1]", "cannot lend a tuple"),
+    "no capsules": ("(None, None)", "cannot lend a tuple"),
     "an array capsule alone": ("Made(numbers()).capsules()[1]", ""),
 }  # fmt: skip
 

@@ -30,7 +30,8 @@ def interface(mask):
     """A property as which an interface with this mask is shown."""
 
     def told(self):
-        self.shown = ArrayInterface(DATA, (3,), "|u1", mask=mask)  # an address is of something that stays
+        if mask is not getattr(self, "masked_by", self):  # an address is of something that stays
+            self.shown, self.masked_by = ArrayInterface(DATA, (3,), "|u1", mask=mask), mask
         return self.shown.facts
 
     return property(told)

@@ -9,7 +9,7 @@ from lend._core.column cimport (
     COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND, VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport READONLY, Record, shape_of, strides_of
+from lend._core.record cimport HANDLE, READONLY, Record, shape_of, strides_of
 from lend.columns.column cimport Column, chunked, new_column, twin
 from lend.dtypes.code cimport code_hides_objects, code_is_swapped, code_itemsize
 from lend.dtypes.dtype cimport DType
@@ -92,6 +92,8 @@ cdef Owner buffer_on_device(Column made, str role, View part, Record* record):
     cdef Owner owner = hold(part, record)
     if code_hides_objects(record.dtype):
         raise roles.of_objects(role)
+    if record.flags & HANDLE:
+        raise roles.refusals.of_a_handle(part.device, part._describe())
     if record.flags & READONLY:
         made.record.flags |= COLUMN_READONLY
     on_device(made, role, record.device_type, record.device_id)

@@ -124,3 +124,11 @@ def not_one_dimension(view: "Any") -> UnsupportedLayout:
         came=view._describe(),
         remedy="lend.column(x[:, i]) for one column of it, or lend.view(x)",
     )
+
+
+def of_a_handle(device: object, came: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"memory on {device} has a handle and no address, and the buffers of a column are told by their addresses",
+        came=came,
+        remedy="lend.view(x), which keeps the handle",
+    )

@@ -235,7 +235,8 @@ class FrameDraft:
                     steps.append(Step("give", _column_named(column), None, "target", verdict.theirs))
                 if verdict.becomes is not None:
                     notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
-            if any(not column.readonly for column in shared if len(column)):
+            made = {id(form.source) for form in self.forms if not form.same}
+            if any(not column.readonly for column in shared if len(column) and id(column) not in made):
                 notes.append("aliased: later writes to the source are visible there")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
