@@ -9,7 +9,22 @@ CHUNKS = (
     "import polars as pl\nd = pl.concat([pl.DataFrame({f'c{i}': range(500) for i in range(10)})] * 2, rechunk=False)"
 )
 BLOCKS = "import numpy as np\nimport pandas as pd\np = pd.DataFrame(np.zeros((1000, 100)))"
-MIXED = "import pandas as pd\np = pd.DataFrame({f'c{i}': pd.Series(range(1000), dtype=k) for i, k in enumerate(['int64', 'float64', 'Int64', 'bool'] * 25)})"
+MIXED = """
+import pandas as pd
+kinds = ["int64", "float64", "Int64", "bool"] * 25
+p = pd.DataFrame({f"c{i}": pd.Series(range(1000), dtype=kind) for i, kind in enumerate(kinds)})
+"""
+WRAPPED = """
+import pyarrow as pa
+class Wrapped:
+    __slots__ = ("lender",)
+    def __init__(self, lender):
+        self.lender = lender
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.lender.__arrow_c_array__()
+w = Wrapped(a)
+take = pa.array
+"""
 
 
 def arrow_column(name, values):
@@ -19,13 +34,11 @@ def arrow_column(name, values):
             ours("column", "column(a)", pointer=""),
             peer("nanoarrow.c_array", "take(a)", "import nanoarrow\ntake = nanoarrow.c_array"),
             peer("arro3 Array.from_arrow", "take(a)", "from arro3.core import Array\ntake = Array.from_arrow"),
-            peer("pa.array of it", "take(w)", "class W:\n    __slots__ = 'x'\n    def __init__(self, x):\n        self.x = x\n"
-                 "    def __arrow_c_array__(self, requested_schema=None):\n        return self.x.__arrow_c_array__()\n"
-                 "w = W(a)\ntake = pa.array"),
+            peer("pa.array of it", "take(w)", WRAPPED),
         ),
         (Target("column", "nanoarrow.c_array", 0.7, headline=True),),
         setup=ARROW.format(values),
-    )  # fmt: skip
+    )
 
 
 def arrow_table(name, setup, against, at_most, source="t"):
