@@ -214,7 +214,7 @@ class _Lent:
         name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
         said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
         if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
-            raise Refused("a capsule of less or other than the producer's needs C: lend.view(x).__dlpack__() makes one")
+            raise Refused("its producer makes no capsule of just this, and pure Python none: lend.view(x).__dlpack__() does")
         return capsule
 
     def _told(self, devices, strides):
