@@ -214,7 +214,7 @@ class _Lent:
         name, _, *told, readonly, _ = [None] * 9 if capsule is None else _tensor_in(capsule)
         said = readonly and name != b"dltensor"  # an unversioned one cannot say that nobody may write
         if name is None or Array(*told, True, self.owner)._place() != self._place() or (self.readonly and not said):
-            raise Refused("its producer makes no capsule of just this, and pure Python none: lend.view(x).__dlpack__() does")
+            raise Refused("its producer makes no capsule of just it; that needs C: lend.view(x).__dlpack__() makes one")
         return capsule
 
     def _told(self, devices, strides):
