@@ -7,7 +7,7 @@ import pytest
 import lend
 from lend import front_columns
 from lend.adapters import columns
-from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedType
+from lend.errors import MalformedDescriptor, NotLendable, UnsupportedType
 
 pa = pytest.importorskip("pyarrow")
 
