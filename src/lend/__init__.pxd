@@ -20,6 +20,9 @@ cdef extern from "lend.h":
     const int LEND_SYNC_UNKNOWN
     const int LEND_WRITABLE, LEND_C_ORDER, LEND_F_ORDER, LEND_COPY_IF_NEEDED, LEND_COPY, LEND_NEED_ALIGNED
 
+    const int LEND_NULLS_NONE, LEND_NULLS_NAN, LEND_NULLS_SENTINEL, LEND_NULLS_BITMASK, LEND_NULLS_BYTEMASK
+    const int LEND_NULLS_NAT
+
     ctypedef struct lend_dtype:
         uint8_t code
         uint8_t order
@@ -52,7 +55,53 @@ cdef extern from "lend.h":
         int32_t device_id
         void* stream
 
+    cdef struct ArrowSchema:
+        const char* format
+        const char* name
+        const char* metadata
+        int64_t flags
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*) noexcept nogil
+        void* private_data
+
+    cdef struct ArrowArray:
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*) noexcept nogil
+        void* private_data
+
+    cdef struct ArrowDeviceArray:
+        ArrowArray array
+        int64_t device_id
+        int32_t device_type
+        void* sync_event
+
+    ctypedef struct lend_column:
+        uint32_t flags
+        int32_t nulls
+        int32_t missing
+        int64_t null_count
+        const void* mask
+        int64_t mask_bit
+        int64_t mask_stride
+        const void* data
+        int64_t stride
+        uint32_t width
+        uint32_t sentinel_size
+        unsigned char[32] sentinel
+        int32_t device_type
+        int32_t device_id
+
     lend_view lend_view_init() noexcept nogil
+    lend_column lend_column_init() noexcept nogil
     lend_request lend_request_init() noexcept nogil
     lend_dtype lend_native(int code, int bits) noexcept nogil
 
@@ -62,6 +111,9 @@ cdef extern from "lend.h":
     void lend_release(lend_view* view) noexcept nogil
     object lend_wrap(const lend_view* description, object owner, void (*release)(void*) noexcept, void* context)
     int lend_host_access(const lend_view* view) except -1
+    int lend_acquire_arrow(object obj, uint32_t flags, ArrowSchema* schema, ArrowDeviceArray* array,
+                           lend_column* column) except -1
+    void lend_release_arrow(ArrowSchema* schema, ArrowDeviceArray* array) noexcept nogil
 
     void* lend_data(const lend_view* view) noexcept nogil
     const int64_t* lend_shape(const lend_view* view) noexcept nogil

@@ -57,6 +57,7 @@ cdef extern from "lend.h" nogil:
         PyObject* (*wrap)(const lend_view* description, PyObject* owner, void (*release)(void*) noexcept,
                           void* context) except NULL
         int (*host_access)(const lend_view* view) except -1
+        void* acquire_arrow    # an AcquireArrow, of structs that are not known here
 
 cdef extern from "Python.h":
     void drop_here "Py_DECREF"(PyObject*) nogil     # by who holds the GIL
@@ -464,6 +465,23 @@ cdef object wrong(str field, got, str expected):
     return capi_refusals().wrong_description(field, got, expected)
 
 
+# -- columns -------------------------------------------------------------------------------------------------------
+
+cdef AcquireArrow arrow_way = NULL
+
+cdef void set_arrow_way(AcquireArrow way) noexcept:
+    """capi_arrow.pyx says how, once it is loaded."""
+    global arrow_way
+    arrow_way = way
+
+
+cdef int acquire_arrow(PyObject* obj, uint32_t flags, void* schema, void* array, void* column) except -1:
+    seldom()
+    if arrow_way is NULL:
+        __import__("lend.capi_arrow")
+    return arrow_way(obj, flags, schema, array, column)
+
+
 # -- the table -----------------------------------------------------------------------------------------------------
 
 cdef lend_api table
@@ -474,5 +492,6 @@ table.acquire = acquire
 table.borrow = borrow
 table.wrap = wrap
 table.host_access = host_access
+table.acquire_arrow = <void*> acquire_arrow
 
 API = PyCapsule_New(&table, "lend.capi.API", NULL)

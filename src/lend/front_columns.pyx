@@ -16,9 +16,14 @@ from lend.dtypes.code cimport KIND_COMPLEX, KIND_DATETIME, KIND_TIMEDELTA, code_
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport view_wanted
 from lend.protocols.arrow cimport (
-    ask, copy_schema, dtype_of_schema, record_of, refuse_consumed, refuse_fault, struct_in, take_array, take_pair,
+    ask, copy_schema, dtype_of_schema, put_on_device, record_of, refuse_consumed, refuse_fault, struct_in, take_array,
+    take_pair,
 )
 from lend.protocols.arrow_check cimport Fault, begin_check, check_schema
+from lend.protocols.arrow_device cimport (
+    is_device_array, is_device_stream, take_device_array, take_device_pair, take_device_stream,
+    take_device_stream_capsule,
+)
 from lend.protocols.arrow_stream cimport next_array, stream_schema, take_stream, take_stream_capsule
 from lend.tables.table cimport Table, lazy_table, table_of_batches
 from lend.views.view cimport View, owner_of
@@ -40,6 +45,9 @@ cdef enum:
     STREAM_WAY = 2
     ADAPTER_WAY = 4
     ONCE_WAY = 8          # it may be that it gives its rows once
+    DEVICE_ARRAY_WAY = 16  # by the methods of devices: in place of the others
+    DEVICE_STREAM_WAY = 32
+    DEVICE_WAYS = 48
     REMEMBERED_WAYS = 256
 
 
@@ -203,11 +211,22 @@ cdef int look_up(cls) except -1:
         way |= ARRAY_WAY
     if shows(cls, STREAM_METHOD):
         way |= STREAM_WAY
+    if special.adapter_of(cls) is None and shows_device(cls) and (not way or special.goes_by_device(cls)):
+        way = 0
+        if shows(cls, "__arrow_c_device_array__"):
+            way |= DEVICE_ARRAY_WAY
+        if shows(cls, "__arrow_c_device_stream__"):
+            way |= DEVICE_STREAM_WAY
+    if way & (STREAM_WAY | DEVICE_STREAM_WAY):
         if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape")):
             way |= ONCE_WAY
     if special.adapter_of(cls) is not None:
         way |= ADAPTER_WAY
     return way
+
+
+cdef bint shows_device(cls) except -1:
+    return cls is not Table and (shows(cls, "__arrow_c_device_array__") or shows(cls, "__arrow_c_device_stream__"))
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
@@ -239,6 +258,8 @@ cdef Column column_taken(object obj, object copy):
 cdef Column column_by(object obj, int way, object copy):
     cdef Column made
     cdef View seen
+    if way & DEVICE_WAYS:
+        return column_on_device(obj, way)
     if way & ARRAY_WAY:
         made = new_column()
         made.holder = take_array(obj, &made.record)
@@ -249,8 +270,10 @@ cdef Column column_by(object obj, int way, object copy):
         return from_stream(take_stream_capsule(obj, None), None)
     if is_pair(obj):
         made = new_column()
-        made.holder = take_pair((<tuple> obj)[0], (<tuple> obj)[1], None, &made.record)
+        made.holder = take_capsules(<tuple> obj, &made.record)
         return from_array(made)
+    if is_device_stream(obj):
+        return from_stream(take_device_stream_capsule(obj, None), None)
     try:
         seen = view_wanted(obj, 0)
     except BufferError as refusal:
@@ -261,6 +284,23 @@ cdef Column column_by(object obj, int way, object copy):
     return special.closed(obj, refused, take_column, copy)
 
 
+cdef Column column_on_device(object obj, int way):
+    """A Column of what tells its device."""
+    cdef Column made
+    if way & DEVICE_STREAM_WAY and not way & DEVICE_ARRAY_WAY:
+        return from_stream(take_device_stream(obj), obj if way & ONCE_WAY else None)
+    made = new_column()
+    made.holder = take_device_array(obj, &made.record)
+    return from_array(made)
+
+
+cdef ArrowOwner take_capsules(tuple pair, ColumnRecord* record):
+    """Take a pair of capsules, the second of which is an array of either kind."""
+    if is_device_array(pair[1]):
+        return take_device_pair(pair[0], pair[1], None, record)
+    return take_pair(pair[0], pair[1], None, record)
+
+
 cdef bint is_pair(object obj):
     return type(obj) is tuple and len(<tuple> obj) == 2 and PyCapsule_CheckExact((<tuple> obj)[0])
 
@@ -268,7 +308,8 @@ cdef bint is_pair(object obj):
 cdef Column from_array(Column made):
     """Of an array that was taken; one that says of itself that nothing in it is null is not believed at once."""
     made.types = (<ArrowOwner> made.holder).types
-    if not made.record.type.flags & ARROW_FLAG_NULLABLE and made.record.nulls == NULLS_BITMASK and made.null_count:
+    if (not made.record.type.flags & ARROW_FLAG_NULLABLE and made.record.nulls == NULLS_BITMASK
+            and made.record.device_type in (1, 3, 11, 13) and made.null_count):
         from lend.tables import refusals
         raise refusals.null_in_required(made.name, -1, made.holder, made.null_count)
     return made
@@ -301,6 +342,7 @@ cdef Column from_stream(StreamOwner stream, object obj):
     cdef Column made
     for owner in pulled(stream, types, obj):
         record_of(&owner.array, &types.schema, &record)
+        put_on_device(&record, owner)
         made = column_of(owner, &record, types)
         chunks.append(from_array(made))
     return chunked(chunks, types)
@@ -381,6 +423,10 @@ cdef Table table_taken(object obj, object keys, object copy):
 
 
 cdef Table table_by(object obj, int way, object copy):
+    if way & DEVICE_STREAM_WAY:
+        return table_from_stream(take_device_stream(obj), obj, way)
+    if way & DEVICE_ARRAY_WAY:
+        return from_structs(column_on_device(obj, way), obj)
     if way & STREAM_WAY:
         return table_from_stream(take_stream(obj), obj, way)
     if way & ARRAY_WAY:
@@ -391,8 +437,10 @@ cdef Table table_by(object obj, int way, object copy):
         return table_from_stream(take_stream_capsule(obj, None), obj, 0)
     if is_pair(obj):
         made = new_column()
-        made.holder = take_pair((<tuple> obj)[0], (<tuple> obj)[1], None, &made.record)
+        made.holder = take_capsules(<tuple> obj, &made.record)
         return from_structs(made, obj)
+    if is_device_stream(obj):
+        return table_from_stream(take_device_stream_capsule(obj, None), obj, 0)
     from lend.adapters import columns as special
     return special.other_table(obj, take_column, copy)
 
@@ -470,7 +518,7 @@ def gives_once(obj):
     if type(obj) is Table:
         return (<Table> obj).is_lazy
     if PyCapsule_CheckExact(obj):
-        return bool(PyCapsule_IsValid(obj, STREAM))
+        return bool(PyCapsule_IsValid(obj, STREAM)) or is_device_stream(obj)
     return is_pair(obj) or bool(way_of(type(obj)) & ONCE_WAY)
 
 
@@ -480,6 +528,8 @@ def described(obj):
     None where it does not tell them before it is read.
     """
     cdef SchemaOwner types
+    if is_device_stream(obj):
+        return None
     if PyCapsule_CheckExact(obj):
         types = types_in(obj, None)
     elif is_pair(obj):

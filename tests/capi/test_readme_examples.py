@@ -110,3 +110,25 @@ def test_the_example_that_wraps_memory_lends_it_and_gets_it_back_once(tmp_path):
     assert (part.tolist(), module.freed_so_far()) == ([1.5, 2.5], 0)
     del part
     assert module.freed_so_far() == 1
+
+
+ARROW = """
+#include "lend.h"
+static int64_t seen;
+static void use(const char *element) { int64_t value; memcpy(&value, element, sizeof(value)); seen += value; }
+static PyObject *used(PyObject *self, PyObject *object) {
+    seen = 0;
+%s
+    return PyLong_FromLongLong(seen);
+}
+static PyMethodDef methods[] = {{"used", used, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "readme_arrow", NULL, -1, methods, NULL, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_readme_arrow(void) { return PyModule_Create(&module); }
+"""
+
+
+def test_the_example_of_columns_walks_along_a_column(tmp_path):
+    example = re.findall(r"^```c\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[2]
+    (tmp_path / "readme_arrow.c").write_text(ARROW % example, encoding="utf-8")
+    module = compile_module(tmp_path / "readme_arrow.c", "readme_arrow", tmp_path, flags=["-std=c99"])
+    assert module.used(lend.view(array.array("q", [1, 2, 3, 4]))[::-2]) == 6

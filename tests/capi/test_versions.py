@@ -32,8 +32,8 @@ def changed(*replacements):
 LATER = changed(
     ("#define LEND_ABI_MINOR 0", "#define LEND_ABI_MINOR 3"),
     (
-        "    int (*host_access)(const lend_view *view);",
-        "    int (*host_access)(const lend_view *view);\n    int (*later)(int);",
+        "                         lend_column *column);\n} lend_api;",
+        "                         lend_column *column);\n    int (*later)(int);\n} lend_api;",
     ),
     ("    void *reserved[2];\n} lend_view;", "    void *reserved[2];\n    int64_t later[4];\n} lend_view;"),
     ("    void *stream;        /* yours, to order device memory on */\n}", "    void *stream;\n    int64_t later;\n}"),

@@ -54,7 +54,7 @@ def test_what_was_given_and_taken_again_has_the_same_type(drawn):
 def test_pyarrow_finds_what_was_given_valid_and_of_the_same_values(drawn, cut):
     pa = pytest.importorskip("pyarrow")
     kind, values, random = drawn
-    assume(kind.format != "tiM")  # pyarrow 25 has no class for months: KeyError: 21
+    assume(kind.format not in ("tiM", "tiD"))  # pyarrow has no class for arrays of them: KeyError: 21, 22
     found = pa.array(lend.column(Made(encode(kind, values, random)))[cut])
     check(found, kind)
     # pyarrow forgets the offset of the entries of a map

@@ -280,3 +280,10 @@ def test_item_is_that_of_the_only_element():
 def test_item_of_several_elements_is_refused():
     with pytest.raises(ValueError, match="with 3 elements"):
         lend.column(Made(Node("n", 3))).item()
+
+
+def test_days_of_numpy_are_dates():
+    days = lend.view(struct.pack("3q", 1, -(2**63), 18000)).reinterpret("datetime64[D]")
+    column = lend.column(days)
+    assert column.tolist() == [datetime.date(1970, 1, 2), None, datetime.date(2019, 4, 14)]
+    assert column[2] == datetime.date(2019, 4, 14)

@@ -240,6 +240,7 @@ _capsule_pointer = ctypes.PYFUNCTYPE(_pointer, _pointer, ctypes.c_char_p)(("PyCa
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, _pointer)(("PyCapsule_GetName", ctypes.pythonapi))
 _NAMES = [b"arrow_schema", b"arrow_array", b"arrow_array_stream"]  # a capsule keeps a pointer to its name
 _KINDS = {b"arrow_schema": Schema, b"arrow_array": Array, b"arrow_array_stream": Stream}
+_RELEASES = {Schema: _release_schema, Array: _release_array, Stream: _release_stream}
 _of_capsules = {}  # address of a struct -> the struct, which the capsule keeps
 
 
@@ -250,7 +251,7 @@ def _capsule_gone(dying):
     address = _capsule_pointer(dying, name)
     kept = _of_capsules.pop(address)
     if kept.release:
-        {Schema: _release_schema, Array: _release_array, Stream: _release_stream}[_KINDS[name]](address)
+        _RELEASES[_KINDS[name]](address)
 
 
 def capsule(struct_, name):

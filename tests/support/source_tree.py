@@ -23,7 +23,7 @@ FLOORS = {
     "views": 4, "columns": 4, "tables": 4,
     "adapters": 5, "devices": 5, "plan": 5, "doors": 5, "requirements": 5, "front": 5, "front_columns": 5,
     "processes": 5,
-    "pickling": 5, "capi": 5, "capi_refusals": 5, "capi_requests": 5,
+    "pickling": 5, "capi": 5, "capi_refusals": 5, "capi_arrow": 5, "capi_columns": 5, "capi_requests": 5,
     "inspection": 6, "cli": 6, "testing": 6,
 }  # fmt: skip
 FRONT_DOORS = {"lend", "lend.__main__"}  # may name any room; nothing below may name them

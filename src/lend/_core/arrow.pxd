@@ -2,8 +2,9 @@
 
 https://arrow.apache.org/docs/format/CDataInterface.html#structure-definitions
 https://arrow.apache.org/docs/format/CStreamInterface.html#structure-definition
+https://arrow.apache.org/docs/format/CDeviceDataInterface.html#structure-definitions
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 
 cdef struct ArrowSchema:
@@ -34,6 +35,21 @@ cdef struct ArrowArrayStream:
     int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept nogil
     const char* (*get_last_error)(ArrowArrayStream*) noexcept
     void (*release)(ArrowArrayStream*) noexcept
+    void* private_data
+
+cdef struct ArrowDeviceArray:
+    ArrowArray array
+    int64_t device_id
+    int32_t device_type
+    void* sync_event
+    int64_t reserved[3]
+
+cdef struct ArrowDeviceArrayStream:
+    int32_t device_type
+    int (*get_schema)(ArrowDeviceArrayStream*, ArrowSchema*) noexcept nogil
+    int (*get_next)(ArrowDeviceArrayStream*, ArrowDeviceArray*) noexcept nogil
+    const char* (*get_last_error)(ArrowDeviceArrayStream*) noexcept
+    void (*release)(ArrowDeviceArrayStream*) noexcept
     void* private_data
 
 cdef enum:

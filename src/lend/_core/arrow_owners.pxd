@@ -1,5 +1,7 @@
 """Owners of what the Arrow C interfaces hand over, for the compiled files above."""
-from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
+from libc.stdint cimport int32_t
+
+from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowDeviceArray, ArrowSchema
 from lend._core.owners cimport Owner
 
 
@@ -13,8 +15,13 @@ cdef class ArrowOwner(Owner):
     cdef ArrowArray** places
     cdef SchemaOwner types
     cdef object lender           # class of the producer, None of a bare capsule; what it made does not need it any more
+    cdef const ArrowSchema* type  # of the array, in `types`
+    cdef void* sync_event        # of the producer's, while the array lives: after it the memory may be read
+    cdef int32_t device_id
+    cdef int32_t device_type     # 0 of what was told by no device: the host
 
 
 cdef class StreamOwner:
     cdef ArrowArrayStream stream
     cdef object lender
+    cdef const ArrowDeviceArray* device   # of a device stream: what it said of its last array; else NULL

@@ -4,8 +4,10 @@ What is moved in is copied byte by byte and marked as released where it lay, as 
 https://arrow.apache.org/docs/format/CDataInterface.html#moving-an-array
 """
 cimport cython
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
+from lend._core.arrow cimport ArrowArray
 from lend._core.owners cimport Owner, class_name
 from lend._core.unwinding cimport guard
 
@@ -35,6 +37,19 @@ cdef class ArrowOwner(Owner):
         """Name of the producer's type, as a message would say it."""
         return "PyCapsule" if self.lender is None else class_name(self.lender)
 
+    @property
+    def ptr(self):
+        """Address of the lowest buffer; the others of the array lie anywhere."""
+        with cython.critical_section(self):
+            return lowest(&self.array, 0)
+
+    @property
+    def place(self):
+        """(device type, device id)."""
+        if not self.device_type:
+            return (1, 0)
+        return (self.device_type, self.device_id)
+
     def __dealloc__(self):
         if self.array.release is not NULL:
             self.array.release(&self.array)
@@ -42,6 +57,17 @@ cdef class ArrowOwner(Owner):
         self.parts = None
         self.types = None
         self.lender = None
+
+
+cdef size_t lowest(const ArrowArray* array, size_t found) noexcept:
+    """The lowest address of all buffers that are not NULL, and of what was found before; 0: none."""
+    cdef int64_t i
+    for i in range(array.n_buffers):
+        if array.buffers[i] is not NULL and (not found or <size_t> array.buffers[i] < found):
+            found = <size_t> array.buffers[i]
+    for i in range(array.n_children):
+        found = lowest(array.children[i], found)
+    return found if array.dictionary is NULL else lowest(array.dictionary, found)
 
 
 @cython.final

@@ -101,8 +101,8 @@ def copied(column: "Column") -> "Column":
 
 def _copied_chunk(column: "Column") -> "Column":
     from lend.columns.column import Column
+    from lend.columns.parts import elements, mask_bytes
     from lend.front import view
-    from lend.tables.making import elements, mask_bytes
 
     plain = column.stride is not None
     offset = column.offset

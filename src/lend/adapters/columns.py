@@ -40,6 +40,15 @@ def adapter_of(cls: type) -> "ModuleType | None":
     return None
 
 
+# whose host methods are no copies off a device, as they refuse what is not the host's
+_HOST_FIRST = frozenset(("pyarrow", "nanoarrow", "arro3", "lend"))
+
+
+def goes_by_device(cls: type) -> bool:
+    """Whether Arrow's methods of devices are asked first: those of the host may copy what is on a device."""
+    return not any(module_of(base).partition(".")[0] in _HOST_FIRST for base in bases_of(cls))
+
+
 # -- columns -------------------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
+    from lend.columns.column import Column
     from lend.views.view import View
 
 _NUMBERS = frozenset({
@@ -215,4 +216,25 @@ def arrow_array(view: "View", type: "Any" = None) -> "Any":
             came=describe.came(view),
             remedy='lend.to(x, "pyarrow"), which makes a pyarrow.Tensor; or v.reshape(-1)',
         )
+    return made if type is None or made.type == type else made.cast(type)
+
+
+class _Capsules:
+    """A Column as pyarrow takes it by its capsules: the Column itself it would ask for an Array again."""
+
+    __slots__ = ("__arrow_c_array__", "__arrow_c_stream__")
+
+    def __init__(self, column: "Column") -> None:
+        self.__arrow_c_stream__ = column.__arrow_c_stream__
+        if len(column.chunks) == 1:
+            self.__arrow_c_array__ = column.__arrow_c_array__
+
+
+@lets_go
+def arrow_column(column: "Column", type: "Any" = None) -> "Any":
+    """What `Column.__arrow_array__` answers: an Array or ChunkedArray, cast by pyarrow to a type asked for."""
+    import pyarrow as pa
+
+    capsules = _Capsules(column)
+    made = pa.array(capsules) if len(column.chunks) == 1 else pa.chunked_array(capsules)
     return made if type is None or made.type == type else made.cast(type)

@@ -73,6 +73,7 @@ class Anatomy:
         self.held = (validity, data, second)
         self.mask = self.data = self.second = None
         self.mask_step = 0
+        self.one_byte = False  # the same byte of the mask is for all
         if self.layout == "fixed":
             self.width = width_of(self.dtype)
             self.step = self.width if column.stride is None else column.stride
@@ -103,7 +104,7 @@ class Anatomy:
             bytes_of = values.fresh(last + 1)
             kernels.gather(bytes_of.ptr, 1, address, 0, 1, 1, last + 1)
             self.held += (bytes_of,)
-            self.mask, self.mask_step = bytes_of.ptr, 1
+            self.mask, self.mask_step, self.one_byte = bytes_of.ptr, 1, True
         self.mask += self.offset * self.mask_step
 
     def rows(self, start: int) -> "tuple[int | None, int, int, int]":

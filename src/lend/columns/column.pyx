@@ -391,6 +391,54 @@ cdef class Column:
             __import__("lend.columns.giving")
         return give_stream(self, requested_schema)
 
+    @property
+    def __arrow_c_device_array__(self):
+        """The same as `__arrow_c_array__`, with the device that the memory is on."""
+        if self.record.flags & COLUMN_CHUNKED:
+            raise AttributeError(f"a Column of {len(self.parts)} chunks has no __arrow_c_device_array__: "
+                                 "__arrow_c_device_stream__")
+        return self._arrow_c_device_array
+
+    def _arrow_c_device_array(self, requested_schema=None, **options):
+        """Type and array as Arrow capsules, the second with its device: no copy leaves it."""
+        from lend.columns import giving, requests
+        requests.check_options("__arrow_c_device_array__()", options)
+        return giving.device_array(self, requested_schema)
+
+    def __arrow_c_device_stream__(self, requested_schema=None, **options):
+        """The chunks as an Arrow stream that tells their device."""
+        from lend.columns import giving, requests
+        requests.check_options("__arrow_c_device_stream__()", options)
+        return giving.device_stream(self, requested_schema)
+
+    def __arrow_array__(self, type=None):
+        """For pyarrow: an Array, or of several chunks a ChunkedArray."""
+        return call_hook("arrow_column")(self, type)
+
+    def compact(self):
+        """A copy of exactly these elements in memory of lend's own, counted: it keeps nothing else alive."""
+        from lend.columns import converting
+        held(self)
+        return converting.compact(self)
+
+    def array_interface(self, bint mask=False):
+        """An object whose `__array_interface__` shows the elements, which it keeps.
+
+        Parameters
+        ----------
+        mask : bool, optional
+            True: nulls are told by the mask of the interface, a byte for each element, which is true where it is
+            valid. They are shared where they lie so; else they are written, which is a counted copy. Without it a
+            column with nulls is refused. NumPy reads no mask: for who does.
+        """
+        from lend.columns import interfaces
+        return interfaces.on_host(self, mask)
+
+    def cuda_array_interface(self, bint mask=False):
+        """The same by `__cuda_array_interface__`, of memory of a CUDA device, which is not touched."""
+        from lend.columns import interfaces
+        return interfaces.on_cuda(self, mask)
+
     def __getbuffer__(self, Py_buffer* out, int flags):
         from lend.columns import parts
         lent = parts.view(self)

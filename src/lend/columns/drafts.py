@@ -68,6 +68,7 @@ class Draft:
         self.chunks: Sequence[Draft] | None = None
         self.reasons: list[str] = []
         self.same = False
+        self.metadata: dict[bytes, bytes] | None = None  # None: that of the source
 
     @property
     def nbytes(self) -> int:
@@ -102,7 +103,7 @@ class Draft:
             children=[part.made() for part in self.children],
             dictionary=None if self.dictionary is None else self.dictionary.made(),
             name=self.source.name,
-            metadata=self.source.metadata,
+            metadata=self.source.metadata if self.metadata is None else self.metadata,
         )
 
 
@@ -183,6 +184,9 @@ def _kept_buffers(parts: Anatomy, lead: int) -> "Iterable[tuple[str, Filling]]":
                 yield role, buffer.view("uint8")[bits : bits + (count + 7) // 8]
             elif parts.form == "bytemask":
                 assert parts.mask is not None
+                if parts.one_byte:
+                    yield role, buffer.view("uint8", (count,), (0,))
+                    continue
                 start = parts.mask - lead * parts.mask_step - buffer.ptr
                 yield role, buffer.view("uint8", (count,), (parts.mask_step,), start)
             continue

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import refusals
+from lend.columns import refusals, roles
 from lend.columns.anatomy import FLOATS, NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, lead_of, merged, retyped, unchanged
@@ -41,7 +41,7 @@ def arrow_form(column: Column) -> Draft:
 
 def _arrow_chunk(column: Column) -> Draft:
     parts = Anatomy(column)
-    dtype, reasons = _arrow_elements(parts)
+    dtype, reasons = arrow_elements(parts)
     nulls = (
         None if parts.nulls.kind == "none" or (parts.form == "bitmask" and not parts.missing) else _nulls_bits(parts)
     )
@@ -96,15 +96,18 @@ def bitmap(parts: Anatomy, lead: int = 0) -> Writing:
     return Writing((n + 7) // 8, write)
 
 
-def _arrow_elements(parts: Anatomy) -> "tuple[DType, list[str]]":
+def arrow_elements(parts: Anatomy) -> "tuple[DType, list[str]]":
     """Arrow's type of elements, and what is different about how these lie."""
     dtype, reasons = parts.dtype, list[str]()
     if parts.layout != "fixed":
         return dtype, reasons
     if dtype.kind in ("bool", "bytes", "datetime", "timedelta") and logical_of(dtype) is None:
-        dtype = _own_type(parts)
-        if parts.dtype.kind == "bool":
-            return dtype, ["bools of one byte each"] if parts.n else []
+        if parts.dtype.kind != "bool":
+            dtype = _own_type(parts)
+        elif roles.is_bool8(parts.column.metadata):
+            dtype = parts.dtype
+        else:
+            return _own_type(parts), ["bools of one byte each"] if parts.n else []
         if dtype.name == "date32":
             return dtype, ["days of 8 bytes"] if parts.n else []
     elif logical_of(dtype) is None:

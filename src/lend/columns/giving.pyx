@@ -7,12 +7,15 @@ from lend._core.arrow cimport (
 from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, has_validity
 from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.column cimport COLUMN_CHUNKED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
-from lend._core.owners cimport MemoryOwner, allocate
+from lend._core.owners cimport DeviceOwner, MemoryOwner, allocate
 from lend._core.record cimport byte_count
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
 from lend.protocols.arrow cimport (
-    array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule, settle,
+    array_capsule, begin_array, copy_schema, describe_type, dtype_of_schema, encoded_metadata, give_node,
+    refuse_consumed, refuse_fault, schema_capsule, settle, struct_in,
 )
+from lend.protocols.arrow_check cimport BAD_FORMAT, Fault, begin_check, check_schema
+from lend.protocols.arrow_device cimport device_capsule, device_stream_capsule
 from lend.protocols.arrow_stream cimport stream_capsule
 from lend.views.view cimport View
 
@@ -24,7 +27,7 @@ def schema(Column column):
     """`Column.__arrow_c_schema__`."""
     cdef ArrowSchema made
     held(column)
-    if not comes_by_arrow(column):
+    if not comes_by_arrow(column) and is_hosted(column):
         column = sayable(column[:0])
     describe(column, &made)
     return schema_capsule(&made)
@@ -37,17 +40,53 @@ cdef inline bint comes_by_arrow(Column column) noexcept:
 
 cdef Column sayable(Column column):
     """The column in a form that Arrow has: itself, or a copy of what must be another, which is counted."""
-    if comes_by_arrow(column):
+    if comes_by_arrow(column) or not is_hosted(column):
         return column
     from lend.columns import converting
     return converting.arrow_form(column)
+
+
+cdef inline bint is_hosted(Column column) noexcept:
+    return column.record.device_type in (1, 3, 11, 13)
+
+
+cdef Column asked_for(Column column, object requested):
+    """The column as a consumer wishes, where lend can without loss, else as it is; in a form that Arrow has."""
+    if requested is not None:
+        from lend.columns import requests
+        column = requests.fitted(column, wish(requested))
+    return sayable(column)
+
+
+def wish(capsule):
+    """The dtype in a capsule that a consumer asks for, which stays its own; None where it is none that lend knows."""
+    cdef ArrowSchema* told = <ArrowSchema*> struct_in(capsule, "arrow_schema", None)
+    cdef Fault fault
+    if told.release is NULL:
+        refuse_consumed(None, "arrow_schema")
+    begin_check(&fault)
+    if check_schema(told, &fault):
+        if fault.what == BAD_FORMAT:
+            return None
+        refuse_fault(None, told, &fault)
+    return dtype_of_schema(told)
+
+
+cdef int refuse_elsewhere(Column column) except -1:
+    """The methods of the host are for what the host may read."""
+    if not is_hosted(column):
+        from lend.protocols.refusals import not_host
+        raise not_host(column, None)
+    return 0
 
 
 cdef object array(Column column, object requested):
     """`Column.__arrow_c_array__`."""
     cdef ArrowSchema kind
     cdef ArrowArray made
-    column = sayable(single(column, "__arrow_c_array__()"))
+    column = single(column, "__arrow_c_array__()")
+    refuse_elsewhere(column)
+    column = asked_for(column, requested)
     fill(column, &made)
     capsule = array_capsule(&made)
     describe(column, &kind)
@@ -56,9 +95,73 @@ cdef object array(Column column, object requested):
 
 cdef object stream(Column column, object requested):
     """`Column.__arrow_c_stream__`: over twins, which nobody else can release."""
-    column = sayable(twin(column))
+    held(column)
+    refuse_elsewhere(column)
+    return streamed(asked_for(twin(column), requested))
+
+
+cdef object streamed(Column column):
     parts = twins(column.parts) if column.record.flags & COLUMN_CHUNKED else (column,)
     return stream_capsule(parts, column, describe, fill)
+
+
+# -- devices -------------------------------------------------------------------------------------------------------
+
+def device_array(Column column, requested, bint as_it_lies=False):
+    """`Column.__arrow_c_device_array__`; `as_it_lies`: nulls and steps that Arrow has no word for are left out."""
+    cdef ArrowSchema kind
+    cdef ArrowArray made
+    cdef void* event = NULL
+    column = single(column, "__arrow_c_device_array__()")
+    if not as_it_lies:
+        column = asked_for(column, requested)
+    event_of(column, &event)
+    if as_it_lies and not comes_by_arrow(column):
+        fill_made(twin(column), &made, True)
+    else:
+        fill(column, &made)
+    capsule = device_capsule(&made, column.record.device_type, column.record.device_id, event)
+    describe(column, &kind)
+    return schema_capsule(&kind), capsule
+
+
+def device_stream(Column column, requested):
+    """`Column.__arrow_c_device_stream__`."""
+    cdef void* event = NULL
+    cdef Column part
+    cdef list events = []
+    column = asked_for(twin(column), requested)
+    for part in column.parts if column.record.flags & COLUMN_CHUNKED else (column,):
+        event_of(part, &event)
+        events.append(<size_t> event)
+    return device_stream_capsule(streamed(column), column.record.device_type, column.record.device_id, events)
+
+
+cdef int event_of(Column column, void** out) except -1:
+    """The event after which a column of one chunk may be read; NULL: it may be now. Refused where nobody can say."""
+    cdef void* other = NULL
+    cdef object holder
+    out[0] = NULL
+    if is_hosted(column):
+        return 0
+    holder = held(column)
+    if column.record.device_id < 0:
+        from lend.protocols import device_refusals
+        raise device_refusals.unnumbered(column.device, refusals.came(column), "an Arrow device array")
+    if type(holder) is ArrowOwner:
+        out[0] = (<ArrowOwner> holder).sync_event
+        return 0
+    for part in holder if type(holder) is tuple else (holder,):
+        if type(part) is ArrowOwner and (<ArrowOwner> part).sync_event is NULL:
+            continue
+        if part is not None and not (type(part) is DeviceOwner and (<DeviceOwner> part).pending is None):
+            raise refusals.no_event(column)
+    for part in (*children_of(column), dictionary_of(column)):
+        if part is not None:
+            event_of(<Column> part, &other)
+            if other is not NULL:
+                raise refusals.no_event(column)
+    return 0
 
 
 # -- types ---------------------------------------------------------------------------------------------------------
@@ -108,7 +211,7 @@ cdef int fill(object given, ArrowArray* out) except -1:
     cdef object holder = held(column)
     if column.record.node is not NULL:
         return fill_node(&column.record, <ArrowOwner> holder, out)
-    return fill_made(twin(column), out)
+    return fill_made(twin(column), out, False)
 
 
 cdef int fill_node(ColumnRecord* record, ArrowOwner owner, ArrowArray* out) except -1:
@@ -158,7 +261,7 @@ cdef void push_down(ArrowArray* out) noexcept:
     out.offset = 0
 
 
-cdef int fill_made(Column column, ArrowArray* out) except -1:
+cdef int fill_made(Column column, ArrowArray* out, bint as_it_lies) except -1:
     """What came otherwise: buffer by buffer, and child by child."""
     cdef ColumnRecord* record = &column.record
     cdef Column child
@@ -174,18 +277,16 @@ cdef int fill_made(Column column, ArrowArray* out) except -1:
     cdef char* data = record.buffers[FIRST]
     cdef Py_ssize_t offset = record.offset
     if masked and (record.nulls != NULLS_BITMASK or record.missing):
-        if own_null_count(column):
+        if not as_it_lies and own_null_count(column):
             raise refusals.not_sayable(column, "its nulls are in a form that Arrow has not")
         masked = False
-    if record.layout == LAYOUT_FIXED and record.steps[1] != record.width and offset:
+    if record.layout == LAYOUT_FIXED and record.steps[1] != record.width and not as_it_lies:
         masked = masked and record.length
-        if record.length > 1 or masked:
+        if record.length > 1 or (masked and offset):
             raise refusals.not_sayable(column, "its elements do not lie side by side")
         # one element, or none, begins wherever it lies
         data = NULL if data is NULL else data + offset * record.steps[1]
         offset = 0
-    elif record.layout == LAYOUT_FIXED and record.steps[1] != record.width and record.length > 1:
-        raise refusals.not_sayable(column, "its elements do not lie side by side")
     count = len(roles.places(record.layout))
     if record.layout == LAYOUT_VIEWS:
         lengths = allocate(8 * len(views) + 8)

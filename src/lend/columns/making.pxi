@@ -129,6 +129,9 @@ cdef Py_ssize_t buffer_size(Column column, int place) except -1:
         return end * record.width
     if record.layout == LAYOUT_DENSE:
         return end * 4
+    if record.device_type not in (1, 3, 11, 13):
+        from lend.protocols.refusals import not_host
+        raise not_host(column, None)  # how many bytes there are only the last offset says
     if record.node is not NULL:
         # of a slice too the last offset of all: those in between are not checked
         end = record.node.offset + record.node.length
@@ -156,6 +159,7 @@ cdef tuple children_of(Column column):
     made = []
     for i in range(column.record.node.n_children):
         arrow.record_of(column.record.node.children[i], column.record.type.children[i], &record)
+        arrow.put_on_device(&record, owner)
         made.append(column_of(owner if parts is None else parts[i], &record, column.types))
     parts = tuple(made)
     with cython.critical_section(column):
@@ -174,6 +178,7 @@ cdef Column dictionary_of(Column column):
         words = column.words
     if words is None and column.record.node is not NULL and column.record.node.dictionary is not NULL:
         arrow.record_of(column.record.node.dictionary, column.record.type.dictionary, &record)
+        arrow.put_on_device(&record, <ArrowOwner> holder)
         words = column_of(holder, &record, column.types)
         with cython.critical_section(column):
             if not column.record.flags & COLUMN_RELEASED:

@@ -1,9 +1,13 @@
 """The memory of a Column by role, as Buffers and as a View."""
+cimport cython
 from libc.stdint cimport int64_t
 
+from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport (
-    LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_VIEWS,
+    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_VIEWS,
+    Layout, has_validity, read_layout,
 )
+from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.column cimport (
     COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
 )
@@ -127,6 +131,9 @@ def buffers(Column column):
             continue
         found[role] = bytes_at(column, place)
     if facts.layout == LAYOUT_VIEWS and facts.node is not NULL:
+        if facts.device_type not in (1, 3, 11, 13):
+            from lend.protocols.refusals import not_host
+            raise not_host(column, None)  # where the longer ones lie stands there, too
         owner = <Owner?> column.holder
         count = facts.node.n_buffers - 3
         found["variadic"] = tuple([
@@ -169,3 +176,81 @@ def interface(Column column):
         return view(column).__array_interface__
     except LendError as error:
         raise AttributeError(str(error)) from None
+
+
+def elements(Column column not None, Py_ssize_t first):
+    """The elements from `first` on, counted as the buffers count them, as a View: also what lies under nulls."""
+    cdef Record record
+    cdef ColumnRecord* facts = &column.record
+    line(&record, facts, facts.buffers[FIRST] + first * facts.steps[1], facts.offset + facts.length - first,
+         facts.steps[1], facts.width, facts.code)
+    return view_of(<Owner?> owner_of_buffer(column, FIRST), &record)
+
+
+def mask_bytes(Column column not None, Py_ssize_t first):
+    """The same of a byte mask."""
+    cdef Record record
+    cdef ColumnRecord* facts = &column.record
+    line(&record, facts, facts.buffers[VALIDITY] + first * facts.steps[0], facts.offset + facts.length - first,
+         facts.steps[0], 1, make_code(KIND_UINT, 8))
+    return view_of(<Owner?> owner_of_buffer(column, VALIDITY), &record)
+
+
+cdef void line(Record* record, const ColumnRecord* facts, char* data, Py_ssize_t count, Py_ssize_t step,
+               Py_ssize_t itemsize, Code code) noexcept:
+    """So many elements on a line."""
+    record.data = data if count else NULL
+    record.itemsize = <unsigned int> itemsize
+    record.exports = 0
+    record.dtype = code
+    record.device_id = facts.device_id
+    record.device_type = facts.device_type
+    record.ndim = 1
+    record.flags = READONLY if facts.flags & COLUMN_READONLY else 0
+    record.dims[0] = count
+    record.dims[8] = step
+    check_layout(record)
+
+
+def spans(ArrowOwner owner not None):
+    """For `lend.loans`: address and bytes of each buffer that an Arrow array pins, and what is below it."""
+    cdef list found = []
+    with cython.critical_section(owner):
+        # what was moved out of it has owners of its own
+        if owner.parts is None and owner.array.release is not NULL:
+            add_spans(found, &owner.array, owner.type, owner.device_type in (0, 1, 3, 11, 13))
+    return found
+
+
+cdef int add_spans(list found, const ArrowArray* array, const ArrowSchema* type, bint readable) except -1:
+    cdef Layout layout
+    cdef int64_t end = array.offset + array.length
+    cdef int64_t i
+    cdef int64_t[3] sizes
+    cdef int first
+    read_layout(type.format, &layout)
+    first = 1 if has_validity(layout.kind) else 0
+    sizes[0] = (end + 7) >> 3
+    sizes[first] = end if layout.kind == LAYOUT_SPARSE or layout.kind == LAYOUT_DENSE else end * layout.width
+    sizes[first + 1] = end * 4 if layout.kind == LAYOUT_DENSE else end * layout.width
+    if layout.kind == LAYOUT_BITS:
+        sizes[1] = (end + 7) >> 3
+    elif layout.kind == LAYOUT_OFFSETS or layout.kind == LAYOUT_LIST:
+        sizes[1] = (end + 1) * layout.width
+        sizes[2] = offset_at(array.buffers[1], end, layout.width) if array.length and readable else 0
+    for i in range(min(array.n_buffers, 2 if layout.kind == LAYOUT_VIEWS else 3)):
+        add_span(found, array.buffers[i], sizes[i])
+    if layout.kind == LAYOUT_VIEWS and readable:
+        for i in range(array.n_buffers - 3):
+            add_span(found, array.buffers[2 + i], offset_at(array.buffers[array.n_buffers - 1], i, 8))
+    for i in range(array.n_children):
+        add_spans(found, array.children[i], type.children[i], readable)
+    if array.dictionary is not NULL:
+        add_spans(found, array.dictionary, type.dictionary, readable)
+    return 0
+
+
+cdef int add_span(list found, const void* start, int64_t size) except -1:
+    if start is not NULL and size > 0:
+        found.append((<size_t> start, size))
+    return 0

@@ -112,6 +112,19 @@ def not_sayable(column: "Column", what: str, remedy: "str | None" = None) -> Len
     )
 
 
+def no_event(column: "Column") -> LendError:
+    return not_sayable(
+        column,
+        f"it is on {column.device}, and of its memory nobody told when it may be read: Arrow says so by an event, and "
+        "what came by a stream or by DLPack has none",
+        "column.buffers, each handed on by DLPack or an array interface, with its stream",
+    )
+
+
+def no_options(method: str, names: "list[str]") -> NotImplementedError:
+    return NotImplementedError(f"{method} of lend has no option {', '.join(names)}: leave it out, or None")
+
+
 def no_index(column: "Column", index: "Any") -> TypeError:
     return TypeError(
         f"an element of a Column is named by an integer, and several by a slice, not {type(index).__name__}"

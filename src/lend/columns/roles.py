@@ -118,6 +118,8 @@ def described(
     logical = logical_of(dtype)
     pairs = dict(metadata or {})
     if logical is None:
+        if dtype.name == "bool" and is_bool8(pairs):
+            return b"c", (), None, 0, pairs
         if dtype.name == "bool" or not dtype.is_native:
             raise refusals.not_sayable(column, f"{dtype} is none of its types")
         try:
@@ -131,6 +133,15 @@ def described(
             pairs.setdefault(b"ARROW:extension:metadata", said)
     marks = (1 if logical.is_ordered else 0) | (2 if logical.keys_sorted else 0)
     return c_text(column, logical.format), logical.fields, logical.dictionary, marks, pairs
+
+
+_EXTENSION = b"ARROW:extension:name"
+BOOL8 = {_EXTENSION: b"arrow.bool8", b"ARROW:extension:metadata": b""}
+
+
+def is_bool8(metadata: "Mapping[bytes, bytes]") -> bool:
+    """Whether metadata says of bools of one byte that they are given as such: int8 by Arrow's extension."""
+    return metadata.get(_EXTENSION) == b"arrow.bool8"
 
 
 def pairs_of(blob: "bytes | None") -> "dict[bytes, bytes]":

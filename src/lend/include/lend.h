@@ -9,6 +9,8 @@
  *     ... lend_data(&v), lend_shape(&v), lend_strides(&v), v.dtype ...
  *     lend_release(&v);                                         // any thread, with or without the GIL
  *
+ * Columns and tables come as the structs of Arrow: lend_acquire_arrow().
+ *
  * Sources of the meanings: DLPack (device and dtype codes), https://dmlc.github.io/dlpack/latest/c_api.html; NumPy
  * (units of datetimes), https://numpy.org/doc/stable/reference/c-api/.
  *
@@ -211,6 +213,104 @@ typedef char lend_request_is_48_bytes[sizeof(lend_request) == 48 ? 1 : -1];
 #endif /* LEND_VIEW_H */
 /* -- end of the struct --------------------------------------------------------------------------------------------- */
 
+/* -- columns: the structs of the Arrow C data and C device data interfaces, as their specifications have them -------
+ * https://arrow.apache.org/docs/format/CDataInterface.html, https://arrow.apache.org/docs/format/CDeviceDataInterface.html
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+    const char *format;
+    const char *name;
+    const char *metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema **children;
+    struct ArrowSchema *dictionary;
+    void (*release)(struct ArrowSchema *);
+    void *private_data;
+};
+
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+};
+#endif /* ARROW_C_DATA_INTERFACE */
+
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+
+typedef int32_t ArrowDeviceType;
+
+struct ArrowDeviceArray {
+    struct ArrowArray array;
+    int64_t device_id;
+    ArrowDeviceType device_type;
+    void *sync_event;
+    int64_t reserved[3];
+};
+#endif /* ARROW_C_DEVICE_DATA_INTERFACE */
+
+/* lend_column.nulls: in which form a column says that an element is null */
+enum {
+    LEND_NULLS_NONE = 0,     /* none is */
+    LEND_NULLS_NAN = 1,      /* each NaN is */
+    LEND_NULLS_SENTINEL = 2, /* each that equals `sentinel` is */
+    LEND_NULLS_BITMASK = 3,  /* a bit for each, the lowest of a byte first */
+    LEND_NULLS_BYTEMASK = 4, /* a byte for each */
+    LEND_NULLS_NAT = 5       /* each NaT is, the least int64, which is also the `sentinel` */
+};
+
+/* What Arrow's structs have no words for. Element i of elements of one width is at data + i * stride; whether it is null
+ * is said by bit mask_bit + i from `mask` on, or by the byte at mask + i * mask_stride, as `missing` says. */
+typedef struct lend_column {
+    uint32_t struct_size;       /* sizeof(lend_column) of the caller */
+    uint32_t flags;             /* LEND_READONLY; LEND_C_CONTIGUOUS: the elements lie side by side */
+    int32_t nulls;              /* LEND_NULLS_... */
+    int32_t missing;            /* of a mask: the bit, or the truth of the byte, that says null */
+    int64_t null_count;         /* by this form; -1: nobody counted */
+    const void *mask;           /* of a mask, else NULL */
+    int64_t mask_bit;           /* of bits */
+    int64_t mask_stride;        /* of bytes: any sign, and 0 where one byte is for all */
+    const void *data;           /* element 0; NULL where elements have no width of their own */
+    int64_t stride;             /* bytes, any sign */
+    uint32_t width;             /* bytes of an element; 0 where it has none of its own */
+    uint32_t sentinel_size;     /* bytes that are set of the sentinel: `width`, or 0 */
+    unsigned char sentinel[32]; /* as it lies in memory */
+    int32_t device_type;        /* as in the ArrowDeviceArray */
+    int32_t device_id;
+    void *reserved[2];
+} lend_column;
+
+#define LEND_COLUMN_INIT {sizeof(lend_column), 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, \
+                          {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, \
+                          0, 0, {NULL, NULL}}
+
+#if UINTPTR_MAX == 0xFFFFFFFFFFFFFFFFu
+typedef char lend_column_is_128_bytes[sizeof(lend_column) == 128 ? 1 : -1];
+typedef char lend_device_array_is_128_bytes[sizeof(struct ArrowDeviceArray) == 128 ? 1 : -1];
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -224,6 +324,8 @@ typedef struct lend_api {
     int (*borrow)(PyObject *object, const lend_request *request, lend_view *view);
     PyObject *(*wrap)(const lend_view *description, PyObject *owner, void (*release)(void *context), void *context);
     int (*host_access)(const lend_view *view);
+    int (*acquire_arrow)(PyObject *object, uint32_t flags, struct ArrowSchema *schema, struct ArrowDeviceArray *array,
+                         lend_column *column);
 } lend_api;
 
 #define LEND_API_NAME "lend.capi.API"
@@ -242,6 +344,11 @@ static inline lend_view lend_view_init(void) {
 static inline lend_request lend_request_init(void) {
     const lend_request any = LEND_REQUEST_INIT;
     return any;
+}
+
+static inline lend_column lend_column_init(void) {
+    const lend_column empty = LEND_COLUMN_INIT;
+    return empty;
 }
 
 /* Fetch the functions; 0, or -1 with an ImportError set. Called by the others when it was not: call it in your module's
@@ -323,6 +430,38 @@ static inline PyObject *lend_wrap(const lend_view *description, PyObject *owner,
 static inline int lend_host_access(const lend_view *view) {
     if (lend_functions == NULL && lend_import() < 0) return -1;
     return lend_functions->host_access(view);
+}
+
+/* A column, or a table as one array of structs, of any object that lend.column or lend.table takes. The structs are the
+ * caller's, who moves them, or releases them by their own callbacks (lend_release_arrow), once, on any thread, with or
+ * without the GIL; what was in them is overwritten. The memory stays as long as the array, whatever becomes of `object`.
+ * It is on array->device_type, 1 being the host.
+ *
+ * What is as Arrow has it comes as it lies. What is not (nulls told by bytes, by NaN, NaT or a value; elements with gaps
+ * or in the order of memory backwards; bools of one byte) is
+ *     - described: with `column` (of LEND_COLUMN_INIT) nothing is copied, the array tells no nulls where its own words
+ *       have none for them, and `column` tells all. Such bools are int8 by the extension arrow.bool8. Only with `column`
+ *       does the caller see where element i is;
+ *     - or copied, and counted by lend.copies(), with LEND_COPY_IF_NEEDED in `flags`, as several chunks are;
+ *     - or refused, with the reason.
+ * With LEND_COPY it is always a compact copy. `column` may be NULL; no other flag is known. Of a table it says that no
+ * row is null. 0, or -1 with an exception set and nothing to release. With the GIL. */
+static inline int lend_acquire_arrow(PyObject *object, uint32_t flags, struct ArrowSchema *schema,
+                                     struct ArrowDeviceArray *array, lend_column *column) {
+    schema->release = NULL;
+    array->array.release = NULL;
+    if (lend_functions == NULL && lend_import() < 0) return -1;
+    if (!LEND_HAS(acquire_arrow)) {
+        PyErr_SetString(PyExc_ImportError, "the installed lend is too old for lend_acquire_arrow");
+        return -1;
+    }
+    return lend_functions->acquire_arrow(object, flags, schema, array, column);
+}
+
+/* Release what lend_acquire_arrow gave and nobody moved away; harmless on what was released. On any thread. */
+static inline void lend_release_arrow(struct ArrowSchema *schema, struct ArrowDeviceArray *array) {
+    if (array->array.release != NULL) array->array.release(&array->array);
+    if (schema->release != NULL) schema->release(schema);
 }
 
 #ifdef __cplusplus

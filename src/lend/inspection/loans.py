@@ -39,14 +39,16 @@ class Loan:
     Attributes
     ----------
     kind : str
-        What kind of lease: "buffer" (an open Py_buffer), "dlpack" (a DLPack tensor), "object" (a reference to the
-        producer), "device" (such a reference, and the stream of its work), "memory" (of lend's own, made for a copy).
+        What kind of lease: "buffer" (an open Py_buffer), "dlpack" (a DLPack tensor), "arrow" (an Arrow array), "object"
+        (a reference to the producer), "device" (such a reference, and the stream of its work), "memory" (of lend's).
     producer_type : str
         Type of the object that lent the memory, such as "numpy.ndarray"; "PyCapsule" when a bare capsule did.
     nbytes : int
         Bytes that the lease pins, from the lowest to the highest byte lent.
     ptr : int
         Address of the lowest byte.
+    spans : tuple of (int, int)
+        Address and bytes of each piece of memory that is pinned: one, or the buffers of an Arrow array.
     device : Device or None
         Where the memory is; None when no View or Buffer of it is left to tell (a capsule holds it).
     views : int
@@ -59,7 +61,7 @@ class Loan:
         The object that lent the memory, None once the lease was given back, or for a bare capsule.
     """
 
-    __slots__ = ("_owner", "device", "exports", "kind", "nbytes", "producer_type", "ptr", "views")
+    __slots__ = ("_owner", "device", "exports", "kind", "nbytes", "producer_type", "ptr", "spans", "views")
 
     def __init__(self, owner: Owner, device: Device | None, views: int) -> None:
         self._owner: Callable[[], Owner | None] = weakref.ref(owner)
@@ -70,6 +72,7 @@ class Loan:
         self.device = device
         self.views = views
         self.exports: int = owner.exports
+        self.spans = _spans(owner)
 
     @property
     def owner(self) -> Owner | None:
@@ -83,7 +86,16 @@ class Loan:
         return None if owner is None else owner.producer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _told, (self.kind, self.producer_type, self.nbytes, self.ptr, self.device, self.views, self.exports)
+        return _told, (
+            self.kind,
+            self.producer_type,
+            self.nbytes,
+            self.ptr,
+            self.device,
+            self.views,
+            self.exports,
+            self.spans,
+        )
 
     def __copy__(self) -> Self:
         return self  # of facts that do not change
@@ -109,14 +121,30 @@ class Loan:
 
 
 def _told(
-    kind: str, producer_type: str, nbytes: int, ptr: int, device: Device | None, views: int, exports: int
+    kind: str,
+    producer_type: str,
+    nbytes: int,
+    ptr: int,
+    device: Device | None,
+    views: int,
+    exports: int,
+    spans: tuple[tuple[int, int], ...] = (),
 ) -> Loan:
     """Make a Loan again of facts that were pickled: its lease is another process's, or another time's."""
     made = Loan.__new__(Loan)
     made._owner = _gone
     made.kind, made.producer_type, made.nbytes, made.ptr = kind, producer_type, nbytes, ptr
     made.device, made.views, made.exports = device, views, exports
+    made.spans = spans or ((ptr, nbytes),)
     return made
+
+
+def _spans(owner: Owner) -> tuple[tuple[int, int], ...]:
+    if owner.kind != "arrow":
+        return ((owner.ptr, owner.nbytes),)
+    from lend.columns.parts import spans
+
+    return tuple(spans(owner))  # type: ignore[arg-type]
 
 
 def _gone() -> None:
@@ -249,6 +277,8 @@ def _holds(obj: object) -> bool:
 
 def _told_by_kind(owner: Owner) -> Device | None:
     """Where the memory of a lease is that no View is left to tell of: open buffers and lend's own are on the host."""
+    if owner.kind == "arrow":
+        return Device(*owner.place)  # type: ignore[attr-defined]
     return Device("cpu") if owner.kind in ("buffer", "memory") else None
 
 
@@ -260,7 +290,7 @@ def _covered(found: Iterable[Loan]) -> int:
         if loan.device is not None and loan.device.type in _BY_HANDLE:
             total += loan.nbytes
         else:
-            ranges.setdefault(loan.device, []).append((loan.ptr, loan.ptr + loan.nbytes))
+            ranges.setdefault(loan.device, []).extend((start, start + size) for start, size in loan.spans)
     for spans in ranges.values():
         reached = 0
         for start, end in sorted(spans):

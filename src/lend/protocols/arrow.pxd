@@ -2,7 +2,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend._core.arrow cimport ArrowArray, ArrowDeviceArray, ArrowSchema
 from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.column cimport ColumnRecord
 from lend.protocols.arrow_check cimport Fault
@@ -12,6 +12,8 @@ cdef object ask(object obj, str method)
 cdef void* struct_in(object capsule, const char* name, object lender) except NULL
 cdef ArrowOwner take_array(object obj, ColumnRecord* record)
 cdef ArrowOwner take_pair(object schema, object array, object lender, ColumnRecord* record)
+cdef int place(ArrowOwner owner, const ArrowDeviceArray* told) except -1
+cdef void put_on_device(ColumnRecord* record, ArrowOwner owner) noexcept
 cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record) except -1
 cdef tuple split(ArrowOwner owner, const ArrowSchema* types)
 cdef bytes encoded_metadata(dict pairs)
@@ -31,6 +33,7 @@ cdef void settle(ArrowArray* out, int layout) noexcept nogil
 cdef object schema_capsule(ArrowSchema* filled)
 cdef object array_capsule(ArrowArray* filled)
 cdef object capsule_of(void* filled, size_t size, const char* name)
+cdef void drop_capsule(PyObject* capsule) noexcept
 
 cdef extern from "Python.h":
     # by pointer: a dying object must not be counted

@@ -12,11 +12,11 @@ from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_SetContext,
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from lend._core.arrow cimport ArrowArray, ArrowSchema
+from lend._core.arrow cimport ArrowArray, ArrowDeviceArray, ArrowSchema
 from lend._core.arrow_layout cimport (
     LAYOUT_LIST, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_VIEWS, Layout, has_validity, read_layout,
 )
@@ -115,6 +115,7 @@ cdef ArrowOwner take_pair(object schema, object array, object lender, ColumnReco
         held.release = NULL
     owner.lender = lender
     owner.types = kind
+    owner.type = &kind.schema
     owner.span = fault.bytes
     record_of(&owner.array, &kind.schema, record)
     return owner
@@ -126,6 +127,32 @@ cdef void* struct_in(object capsule, const char* name, object lender) except NUL
         from lend.protocols import arrow_refusals
         raise arrow_refusals.capsule_name(lender, name.decode("ascii"), capsule)
     return PyCapsule_GetPointer(capsule, name)
+
+
+cdef inline bint read_by_host(int device_type) noexcept nogil:
+    return device_type in (0, 1, 3, 11, 13)
+
+
+cdef int place(ArrowOwner owner, const ArrowDeviceArray* told) except -1:
+    """Note on which device an array is, by its struct; refused where that cannot be."""
+    cdef int i
+    cdef bint odd = False
+    for i in range(3):
+        odd = odd or told.reserved[i] != 0
+    if told.device_type != 1 or told.sync_event is not NULL or odd or not -1 <= told.device_id <= 0:
+        from lend.protocols import arrow_refusals
+        arrow_refusals.check_device(owner.lender, told.device_type, told.device_id, told.sync_event is not NULL, odd)
+    owner.device_type = told.device_type
+    owner.device_id = <int32_t> told.device_id if told.device_type != 1 else 0
+    owner.sync_event = told.sync_event
+    return 0
+
+
+cdef void put_on_device(ColumnRecord* record, ArrowOwner owner) noexcept:
+    """Where the owner's memory is: `record_of` takes it for the host's."""
+    if owner.device_type:
+        record.device_type = <uint8_t> owner.device_type
+        record.device_id = owner.device_id
 
 
 cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record) except -1:
@@ -174,7 +201,8 @@ cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record)
 cdef tuple split(ArrowOwner owner, const ArrowSchema* types):
     """Move the children of a struct without a bitmap into owners of their own, once, and release the struct.
 
-    Afterwards `owner.array` has the moved children for its children, so that whoever points at it reads on.
+    Afterwards `owner.array` has the moved children for its children, so that whoever points at it reads on. None where
+    it stays together: an event is the producer's until that releases its struct.
     """
     cdef Py_ssize_t count, i, at
     cdef list made
@@ -182,6 +210,8 @@ cdef tuple split(ArrowOwner owner, const ArrowSchema* types):
     cdef ArrowArray** places
     cdef ArrowArray emptied
     cdef Fault fault
+    if owner.sync_event is not NULL:
+        return None
     with cython.critical_section(owner):
         if owner.parts is not None:
             return owner.parts
@@ -221,8 +251,11 @@ cdef tuple split(ArrowOwner owner, const ArrowSchema* types):
             part = <ArrowOwner> made[i]
             part.lender = owner.lender
             part.types = owner.types
+            part.type = types.children[i]
+            part.device_type = owner.device_type
+            part.device_id = owner.device_id
             begin_check(&fault)
-            check_array(&part.array, types.children[i], 0, True, &fault)
+            check_array(&part.array, types.children[i], 0, read_by_host(owner.device_type), &fault)
             part.span = fault.bytes
             owner.span -= fault.bytes
         emptied = owner.array

@@ -13,6 +13,8 @@ _CAPSULES = {
     "arrow_schema": "the type",
     "arrow_array": "the array",
     "arrow_array_stream": "the stream",
+    "arrow_device_array": "the array",
+    "arrow_device_array_stream": "the stream",
 }
 
 
@@ -41,7 +43,7 @@ def capsule_name(lender: "type | None", wanted: str, got: "Any") -> LendError:
         f"{_CAPSULES[wanted]} is not in a capsule named {wanted!r}",
         wanted=f"a capsule named {wanted!r}",
         came=f"{_shown(got)} from {_name(lender)}",
-        remedy="what x.__arrow_c_array__() or x.__arrow_c_stream__() gives, or x itself",
+        remedy="what x.__arrow_c_array__(), x.__arrow_c_stream__() or their like for devices give, or x itself",
     )
 
 
@@ -55,6 +57,45 @@ def consumed(lender: "type | None", capsule: str) -> LendError:
         came=f"a capsule named {capsule!r} from {_name(lender)}",
         remedy="ask the producer for a new one, or pass the producer itself",
     )
+
+
+# DLPack's codes that Arrow's device interface has, too, and the two that came since
+_DEVICES = frozenset((1, 2, 3, 4, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18))
+_BY_HANDLE = frozenset((4, 7, 8, 15))
+_HOST = frozenset((1, 3, 11, 13))
+
+
+def check_device(lender: "type | None", device_type: int, device_id: int, has_event: bool, odd: bool) -> None:
+    """Refuse what no device array says, or what lend cannot keep."""
+    from lend.device import Device
+
+    came = _name(lender)
+    wrong = None
+    if device_type not in _DEVICES:
+        wrong = f"its device type is {device_type}, which is none of Arrow's, or not that of its stream"
+    elif odd:
+        wrong = "bytes of it are set that are reserved, and mean nothing yet"
+    elif device_type == 1 and has_event:
+        wrong = "it has an event to wait for, and the host's memory none"
+    elif not (-1 if device_type in _HOST else 0) <= device_id < 2**31:
+        wrong = f"the number of its device is {device_id}"
+    if wrong is not None:
+        raise MalformedDescriptor.build(
+            f"the device array of {came} cannot be taken: {wrong}", came=came, remedy=DESCRIBE
+        )
+    device = Device(device_type, device_id if device_type != 1 else None)
+    if device_type in _BY_HANDLE:
+        raise UnsupportedType.build(
+            f"the device array of {came} cannot be taken: memory on {device} has handles in place of addresses",
+            came=came,
+            remedy="a copy of it in the host's memory, by the library that made it",
+        )
+    if device_type in _HOST and has_event:
+        raise UnsupportedType.build(
+            f"the device array of {came} may be read after an event, and lend does not wait for events yet",
+            came=came,
+            remedy="wait with the library that made it, and ask it for a new array",
+        )
 
 
 def stream_failed(lender: "type | None", errno: int, text: "str | None", what: str) -> LendError:

@@ -9,6 +9,7 @@ ctypedef int (*FillPart)(object part, ArrowArray* out) except -1
 cdef StreamOwner take_stream(object obj)
 cdef StreamOwner take_stream_capsule(object capsule, object lender)
 cdef SchemaOwner stream_schema(StreamOwner stream)
+cdef int refuse_stream(StreamOwner stream, int failed, str what) except -1
 cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types)
 
 # giving

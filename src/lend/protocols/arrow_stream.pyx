@@ -12,7 +12,7 @@ from libc.stdlib cimport free, malloc
 from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.checked cimport interpreter_gone
-from lend.protocols.arrow cimport ask, capsule_of, refuse_consumed, refuse_fault, struct_in
+from lend.protocols.arrow cimport ask, capsule_of, place, refuse_consumed, refuse_fault, struct_in
 from lend.protocols.arrow_check cimport Fault, begin_check, check_array, check_schema
 
 cdef:
@@ -84,6 +84,7 @@ cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types):
     cdef ArrowOwner owner = ArrowOwner.__new__(ArrowOwner)
     cdef Fault fault
     cdef int failed
+    cdef bint readable = True
     PyErr_CheckSignals()  # a stream may have no end
     # the producer may wait for other threads, and for those that hold the GIL
     with nogil:
@@ -93,11 +94,15 @@ cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types):
         refuse_stream(stream, failed, "its next array")
     if owner.array.release is NULL:
         return None
-    begin_check(&fault)
-    if check_array(&owner.array, &types.schema, 0, True, &fault):
-        refuse_fault(stream.lender, &types.schema, &fault)
     owner.lender = stream.lender
     owner.types = types
+    owner.type = &types.schema
+    if stream.device is not NULL:
+        place(owner, stream.device)
+        readable = owner.device_type in (1, 3, 11, 13)
+    begin_check(&fault)
+    if check_array(&owner.array, &types.schema, 0, readable, &fault):
+        refuse_fault(stream.lender, &types.schema, &fault)
     owner.span = fault.bytes
     return owner
 

@@ -5,17 +5,22 @@ from libc.stdint cimport int64_t
 from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport Layout, has_validity, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
-from lend.columns.giving cimport describe_named, sayable
+from lend.columns.giving cimport describe_named, event_of, sayable
 from lend.columns.giving cimport fill as fill_column
 from lend.columns.column cimport Column
 from lend.protocols.arrow cimport (
     array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule,
 )
 from lend.protocols.arrow_check cimport metadata_size
+from lend.protocols.arrow_device cimport device_capsule, device_stream_capsule
 from lend.protocols.arrow_stream cimport next_array, stream_capsule, take_stream_capsule
 from lend.tables.table cimport UNKNOWN_ROWS, Table, check_all, column_at, other_columns, pieces, table_of_batches
 
 from types import MethodType
+
+from lend.columns import requests
+from lend.columns.giving import wish
+from lend.tables.requests import fitted_table
 
 from lend.tables import refusals
 
@@ -50,6 +55,14 @@ def array_method(Table table not None):
     return MethodType(array, table)
 
 
+def device_array_method(Table table not None):
+    """`Table.__arrow_c_device_array__`: of one array, as the other."""
+    if table.rows == UNKNOWN_ROWS or not is_whole(table):
+        raise AttributeError("a Table of several chunks, or whose rows did not come yet, is given by "
+                             "__arrow_c_device_stream__() alone")
+    return MethodType(device_array, table)
+
+
 cdef bint is_whole(Table table) except -1:
     """Whether it is one array: no column has two chunks with rows in them."""
     cdef Py_ssize_t i
@@ -63,17 +76,32 @@ cdef bint is_whole(Table table) except -1:
 
 def array(Table table not None, requested_schema=None):
     """The table as one array of structs; it has one chunk."""
+    on_host(table)
+    return whole(asked_table(table, requested_schema), False)
+
+
+def device_array(Table table not None, requested_schema=None, **options):
+    """The same, which tells the device that it is on."""
+    requests.check_options("__arrow_c_device_array__()", options)
+    return whole(asked_table(table, requested_schema), True)
+
+
+cdef tuple whole(Table table, bint far):
     cdef ArrowSchema kind
     cdef ArrowArray made
-    table = sayable_table(table)
     parts = given_parts(table)
+    place = device_of(table)
+    event = (events_of(parts) or [0])[0] if far else 0
     describe(table, &kind)
     try:
         if parts:
             fill(parts[0], &made)
         else:
             fill_nothing(&kind, &made)
-        capsule = array_capsule(&made)
+        if far:
+            capsule = device_capsule(&made, place[0], place[1], <void*> <size_t> event)
+        else:
+            capsule = array_capsule(&made)
     except BaseException:
         kind.release(&kind)
         raise
@@ -84,8 +112,71 @@ def stream(Table table not None, requested):
     """`Table.__arrow_c_stream__`."""
     if table.rows == UNKNOWN_ROWS:
         return table.take_pending()
-    table = sayable_table(table)
+    on_host(table)
+    table = asked_table(table, requested)
     return stream_capsule(given_parts(table), table, describe, fill)
+
+
+def device_stream(Table table not None, requested):
+    """`Table.__arrow_c_device_stream__`."""
+    cdef tuple parts
+    if table.rows == UNKNOWN_ROWS:
+        return device_stream_capsule(table.take_pending(), 1, -1, [])
+    table = asked_table(table, requested)
+    parts = given_parts(table)
+    place = device_of(table)
+    return device_stream_capsule(stream_capsule(parts, table, describe, fill), place[0], place[1], events_of(parts))
+
+
+cdef Table asked_table(Table table, object requested):
+    """The table as a consumer wishes, where that loses nothing and lend can; in a form that Arrow has."""
+    if requested is not None:
+        table = fitted_table(table, wish(requested))
+    return sayable_table(table)
+
+
+cdef tuple device_of(Table table):
+    """(device type, device id) of all columns."""
+    cdef ArrowOwner owner
+    cdef Column column
+    cdef set found = set()
+    if table.arrays is not None:
+        for owner in table.arrays:
+            found.add(owner.place)
+    else:
+        for column in table.made:
+            found.add((column.record.device_type, column.record.device_id))
+    if len(found) > 1:
+        raise refusals.several_devices(table)
+    return found.pop() if found else (1, 0)
+
+
+cdef int on_host(Table table) except -1:
+    if device_of(table)[0] not in (1, 3, 11, 13):
+        raise refusals.not_on_host(table)
+    return 0
+
+
+cdef list events_of(tuple parts):
+    """The addresses of the events after which some parts may be read, 0 where they may be now."""
+    cdef list found = []
+    cdef set known
+    cdef void* event = NULL
+    cdef Table table
+    cdef Py_ssize_t i
+    for part in parts:
+        if type(part) is ArrowOwner:
+            found.append(<size_t> (<ArrowOwner> part).sync_event)
+            continue
+        table = <Table> part
+        known = {0}
+        for i in range(table.width):
+            event_of(column_at(table, i), &event)
+            known.add(<size_t> event)
+        if len(known) > 2:
+            raise refusals.several_events(table)
+        found.append(max(known))
+    return found
 
 
 def each(Table table not None):

@@ -3,13 +3,11 @@ from libc.string cimport memcpy
 
 from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_NULL
 from lend._core.column cimport (
-    COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NAN, NULLS_NAT, NULLS_NONE,
-    NULLS_SENTINEL, VALIDITY, ColumnRecord,
+    COLUMN_CHUNKED, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NAN, NULLS_NAT, NULLS_NONE, NULLS_SENTINEL,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport READONLY, Record, check_layout
-from lend.columns.column cimport Column, chunked, owner_of_buffer
-from lend.dtypes.code cimport KIND_UINT, Code, make_code
+from lend.columns.column cimport Column, chunked
 from lend.dtypes.dtype cimport DType
 from lend.tables.table cimport twin
 from lend.views.view cimport View, hold, view_of
@@ -29,40 +27,6 @@ def field_view(View view not None, Py_ssize_t offset, DType dtype not None):
     record.flags = facts.flags & READONLY
     check_layout(&record)
     return view_of(owner, &record)
-
-
-def elements(Column column not None, Py_ssize_t first):
-    """The elements from `first` on, counted as the buffers count them, as a View: also what lies under nulls."""
-    cdef Record record
-    cdef ColumnRecord* facts = &column.record
-    line(&record, facts, facts.buffers[FIRST] + first * facts.steps[1], facts.offset + facts.length - first,
-         facts.steps[1], facts.width, facts.code)
-    return view_of(<Owner?> owner_of_buffer(column, FIRST), &record)
-
-
-def mask_bytes(Column column not None, Py_ssize_t first):
-    """The same of a byte mask."""
-    cdef Record record
-    cdef ColumnRecord* facts = &column.record
-    line(&record, facts, facts.buffers[VALIDITY] + first * facts.steps[0], facts.offset + facts.length - first,
-         facts.steps[0], 1, make_code(KIND_UINT, 8))
-    return view_of(<Owner?> owner_of_buffer(column, VALIDITY), &record)
-
-
-cdef void line(Record* record, const ColumnRecord* facts, char* data, Py_ssize_t count, Py_ssize_t step,
-               Py_ssize_t itemsize, Code code) noexcept:
-    """So many elements on a line."""
-    record.data = data if count else NULL
-    record.itemsize = <unsigned int> itemsize
-    record.exports = 0
-    record.dtype = code
-    record.device_id = facts.device_id
-    record.device_type = facts.device_type
-    record.ndim = 1
-    record.flags = READONLY if facts.flags & COLUMN_READONLY else 0
-    record.dims[0] = count
-    record.dims[8] = step
-    check_layout(record)
 
 
 def with_nulls(Column column not None, kind, value):

@@ -1,6 +1,13 @@
 """How a Table shows itself, and what it refuses."""
 
-from lend.errors import LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import (
+    LendError,
+    MalformedDescriptor,
+    NotHostAccessible,
+    NotLendable,
+    UnsupportedLayout,
+    UnsupportedType,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +37,31 @@ def null_rows(owner: "Any", count: int) -> UnsupportedType:
         f"a row of a table is not null, and this array of structs says that {count} {'is' if count == 1 else 'are'}",
         came=f"an array of structs of {owner.producer_type}",
         remedy="lend.column(x), a column of structs, which has nulls",
+    )
+
+
+def several_devices(table: "Table") -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        "the columns of this table are on several devices, and an Arrow stream is on one",
+        came=shown(table),
+        remedy="table.select(...) of those on one device",
+    )
+
+
+def not_on_host(table: "Table") -> NotHostAccessible:
+    return NotHostAccessible.build(
+        f"Arrow's methods of the host are for what the host may read, and this table is on {table[0].device}",
+        came=shown(table),
+        tried="__arrow_c_stream__() -> the memory of a device",
+        remedy="__arrow_c_device_stream__(), which tells the device",
+    )
+
+
+def several_events(table: "Table") -> UnsupportedLayout:
+    return UnsupportedLayout.build(
+        "the columns of this table may be read after several events, and an Arrow array names one",
+        came=shown(table),
+        remedy="each column by itself: column.__arrow_c_device_stream__()",
     )
 
 

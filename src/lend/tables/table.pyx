@@ -20,7 +20,7 @@ cdef Table table_of_batches(list owners, SchemaOwner types):
     made.width = types.schema.n_children
     made.made = [None] * made.width
     for owner in owners:
-        count = nulls_among(&owner.array, 0, owner.array.length)
+        count = nulls_known(owner, &owner.array, 0, owner.array.length)
         if count:
             from lend.tables import refusals
             raise refusals.null_rows(owner, count)
@@ -72,6 +72,13 @@ cdef int64_t nulls_among(const ArrowArray* array, int64_t first, int64_t count) 
     return total
 
 
+cdef int64_t nulls_known(ArrowOwner owner, const ArrowArray* array, int64_t first, int64_t count) noexcept:
+    """The same; of memory that the host cannot read only what is told."""
+    if owner.device_type in (0, 1, 3, 11, 13):
+        return nulls_among(array, first, count)
+    return max(array.null_count, 0) if count == array.length else 0
+
+
 cdef int refuse_lazy(Table table) except -1:
     """What needs rows is not had of a table whose rows are still in its stream."""
     if table.rows == UNKNOWN_ROWS:
@@ -93,7 +100,7 @@ cdef int check_nullable(Table table, Py_ssize_t place) except -1:
         array = owner.array.children[place]
         count = owner.array.length if layout.kind == LAYOUT_NULL else 0
         if has_validity(layout.kind):
-            count = nulls_among(array, owner.array.offset, owner.array.length)
+            count = nulls_known(owner, array, owner.array.offset, owner.array.length)
         if count:
             from lend.tables import refusals
             raise refusals.null_in_required(names_of(table)[place], place, owner, count)
@@ -127,7 +134,8 @@ cdef Column column_at(Table table, Py_ssize_t place):
     chunks = []
     for owner in table.arrays:
         parts = arrow.split(owner, &table.types.schema)
-        arrow.record_of(&(<ArrowOwner> parts[place]).array, kind, &record)
+        arrow.record_of(owner.array.children[place], kind, &record)
+        arrow.put_on_device(&record, owner)
         if owner.array.offset or record.length != owner.array.length:
             record.offset += owner.array.offset
             record.length = owner.array.length
@@ -135,7 +143,7 @@ cdef Column column_at(Table table, Py_ssize_t place):
                 record.null_count = record.length
             elif record.null_count > 0:
                 record.null_count = -1
-        chunks.append(column_of(parts[place], &record, table.types))
+        chunks.append(column_of(owner if parts is None else parts[place], &record, table.types))
     part = chunked(chunks, table.types)
     if not chunks:
         part.record.type = kind
@@ -415,6 +423,41 @@ cdef class Table:
         """The table as an Arrow stream of arrays of structs; each call makes a fresh one, but of a lazy table."""
         from lend.tables import batches
         return batches.stream(self, requested_schema)
+
+    @property
+    def __arrow_c_device_array__(self):
+        """The same as `__arrow_c_array__`, with the device that the memory is on."""
+        from lend.tables import batches
+        return batches.device_array_method(self)
+
+    def __arrow_c_device_stream__(self, requested_schema=None, **options):
+        """The same as `__arrow_c_stream__`, with the device that the memory is on."""
+        from lend.columns import requests
+        from lend.tables import batches
+        requests.check_options("__arrow_c_device_stream__()", options)
+        return batches.device_stream(self, requested_schema)
+
+    def compact(self):
+        """A copy of exactly these rows in memory of lend's own, counted: it keeps nothing else alive."""
+        refuse_lazy(self)
+        return other_columns(self, self.names, [column.compact() for column in self.columns], self.rows)
+
+    def array_interfaces(self):
+        """A dict of each column for consumers in C that read columns by address, as XGBoost does: `__array_interface__`
+        with nulls as bits.
+
+        Returns
+        -------
+        list of dict
+            data, shape, typestr, strides and version; where there are nulls also mask, such a dict of bits ("<t1"), 1
+            where an element is valid. They hold plain values, which `json.dumps` writes; what they tell of is valid as
+            long as the list itself lives. Elements are shared as they lie, of categories their codes, of bools the
+            bytes; bools of one bit, several chunks, and nulls that are no bits of Arrow's are counted copies. Text
+            is refused.
+        """
+        from lend.tables import interfaces
+        refuse_lazy(self)
+        return interfaces.listed(self)
 
     def __repr__(self):
         from lend.tables import refusals

@@ -20,6 +20,7 @@ cdef dict _hooks = {
     "array": ("lend.adapters.numpy", "array"),
     "assign": ("lend.views.scalars", "assign"),
     "arrow_array": ("lend.adapters.pyarrow", "arrow_array"),
+    "arrow_column": ("lend.adapters.pyarrow", "arrow_column"),
     "device": ("lend.views.derived", "device_of"),
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),

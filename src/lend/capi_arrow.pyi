@@ -1,0 +1,1 @@
+"""Types of lend.capi_arrow, which has nothing for Python."""

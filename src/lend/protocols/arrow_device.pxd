@@ -1,0 +1,18 @@
+"""Arrow data of any device in and out, for the compiled files above."""
+from libc.stdint cimport int32_t, int64_t
+
+from lend._core.arrow cimport ArrowArray
+from lend._core.arrow_owners cimport ArrowOwner, StreamOwner
+from lend._core.column cimport ColumnRecord
+
+# taking
+cdef ArrowOwner take_device_array(object obj, ColumnRecord* record)
+cdef ArrowOwner take_device_pair(object schema, object array, object lender, ColumnRecord* record)
+cdef bint is_device_array(object capsule) noexcept
+cdef bint is_device_stream(object capsule) noexcept
+cdef StreamOwner take_device_stream(object obj)
+cdef StreamOwner take_device_stream_capsule(object capsule, object lender)
+
+# giving
+cdef object device_capsule(ArrowArray* filled, int32_t device_type, int64_t device_id, void* event)
+cdef object device_stream_capsule(object host, int32_t device_type, int64_t device_id, list events)
