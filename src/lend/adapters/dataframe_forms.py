@@ -2,8 +2,8 @@
 
 What it has no word for is changed in a copy that is counted, or refused under `allow_copy=False`: chunks as one column,
 strides, text in views, nulls by a value of a dictionary. Bools in bits become bytes, which is what consumers read.
-Where pyarrow is missing so do masks in bits, and values that say null get a mask: pandas reads bits by pyarrow, and sees
-no null in codes of -1 (observed with pandas 3.1).
+Where pyarrow is missing so do masks in bits, and values that say null get a mask: pandas reads bits by pyarrow, and
+sees no null in codes of -1 (observed with pandas 3.1).
 """
 
 import struct
@@ -62,7 +62,7 @@ def dtype(column: Column, allow_copy: bool) -> DType:
 def ready(column: Column, allow_copy: bool) -> Column:
     """The column as the protocol can show it, copied where it must be and may be."""
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
-    column = _made(joining.combined(column), allow_copy)
+    column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
     if column.dtype.kind == "utf8_view":
         column = _with_offsets(column, allow_copy)
     if not column.device.is_host:
@@ -86,6 +86,12 @@ def ready(column: Column, allow_copy: bool) -> Column:
     return column
 
 
+def _empty(dtype: DType, name: str) -> Column:
+    """No elements of a dtype, in one chunk."""
+    words = None if dtype.dictionary is None else _empty(dtype.dictionary, "")
+    return Column.from_buffers(dtype, 0, {}, dictionary=words, name=name)
+
+
 def _own(column: Column) -> DType:
     """The dtype in words that the protocol might have."""
     told = column.dtype
@@ -95,10 +101,10 @@ def _own(column: Column) -> DType:
 
 
 def _has_lost_words(column: Column) -> bool:
-    """Whether a null stands among the values of a dictionary: the protocol sees nulls of codes alone."""
+    """Whether an element is null by its value in the dictionary: the protocol sees nulls of codes alone."""
     if column.dtype.dictionary is None or not column.device.is_host:
         return False
-    return any(part.dictionary is not None and part.dictionary.null_count for part in column.chunks)
+    return sum(forms.null_count(Anatomy(part)) for part in column.chunks) < column.null_count
 
 
 def _made(draft: "Draft", allow_copy: bool) -> Column:

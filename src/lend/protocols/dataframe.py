@@ -157,8 +157,8 @@ class ToldColumn:
             return self.format
         buffer, told = given["offsets"]
         count = self.offset + self.length + 1
-        if not buffer.nbytes and not self.length:
-            del given["offsets"]  # nobody needs one offset of nothing
+        if not self.length:
+            del given["offsets"]  # nobody needs the offset of nothing
             return self.format
         if buffer.nbytes < 8 * count:
             if buffer.nbytes < 4 * count or (told == 64 and self.format == "U"):

@@ -124,7 +124,7 @@ class InterchangeColumn:
     @property
     def offset(self) -> int:
         """Elements before the first one, in every buffer."""
-        return int(self._shown().offset)
+        return int(self._shown().offset) if self.size() else 0  # what stands for memory that is not there has none
 
     @property
     def dtype(self) -> "Dtype":
