@@ -260,6 +260,28 @@ def test_a_dtype_of_arrays_without_a_word_is_refused(dtype):
         told(lend.column(np.zeros(2, dtype))).dtype
 
 
+@pytest.mark.parametrize("format", ["int64", "string", "dictionary", "bool"])
+def test_a_column_without_a_chunk_is_a_column_without_rows_of_its_type(format):
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.dictionary(pa.int16(), pa.string()) if format == "dictionary" else pa.type_for_alias(format)
+    source = lend.column(pa.chunked_array([], kind))
+    for chunk in (told(source), *told(source).get_chunks()):
+        assert (chunk.size(), chunk.offset, chunk.describe_null) == (0, 0, (0, None))
+        assert chunk.get_buffers()["validity"] is None
+    again = lend.column(Shown(source.__dataframe__()))
+    assert (again.tolist(), again.dtype.kind) == ([], source.dtype.kind)
+
+
+def test_text_of_pandas_goes_with_the_buffers_that_pandas_has(pyarrow):
+    pd = pytest.importorskip("pandas")
+    source = lend.table(pd.DataFrame({"a": pd.Series(["x", None, "yyy"], dtype="str")}))
+    with lend.copies() as made:
+        given = told(source)
+        found = {role: pair[0].ptr for role, pair in given.get_buffers().items()}
+    assert (given.dtype, given.describe_null, made.count) == ((21, 8, "U", "="), (BITS, 0), 0)
+    assert found == {role: source["a"].buffers[role].ptr for role in found}
+
+
 # -- categories -----------------------------------------------------------------------------------------------------
 
 
