@@ -116,6 +116,18 @@ def test_a_copy_is_made_once_and_is_the_same_memory_each_time():
     assert (made.count, made.bytes, len(found)) == (1, 3, 1)
 
 
+def test_a_copy_that_a_frame_made_is_there_however_it_is_asked_for():
+    frame = lend.table({"a": column(Kind("b"), [True, None])}).__dataframe__()
+    found = [frame.get_column(0), frame.get_column(-1), frame.get_column_by_name("a"), *frame.get_columns()]
+    assert len({part.get_buffers()["data"][0].ptr for part in found}) == 1
+    assert list(frame.get_chunks()) == list(frame.get_chunks())
+
+
+def test_a_name_that_no_column_has_is_refused_with_those_that_there_are():
+    with pytest.raises(KeyError, match="no column is named 'z'; the names: 'a'"):
+        lend.table({"a": b"x"}).__dataframe__().get_column_by_name("z")
+
+
 NULLS = [
     (lambda: floats(1, float("nan"), null=(1, None)), (1, None), None),
     (lambda: ints(1, -9, null=(SENTINEL, -9)), (SENTINEL, -9), None),

@@ -390,6 +390,21 @@ def test_chunks_of_different_types_are_refused():
         lend.table(frame)
 
 
+@pytest.mark.parametrize("dress", [lambda pair: pair[:1], lambda pair: pair[0], list], ids=["tuple", "bare", "list"])
+def test_buffers_without_a_dtype_are_read_where_the_rest_says_enough(dress):
+    told = texts("a", "bc", null=(BYTES, 1), validity=b"\0\1")
+    given = told.get_buffers()
+    told.get_buffers = lambda: {role: dress(pair) for role, pair in given.items() if pair is not None}
+    assert column(told).tolist() == ["a", None]
+
+
+def test_sizes_that_are_properties_are_read():
+    told = ints(1, 2)
+    told.size = 2
+    told.num_chunks = 1
+    assert column(told).tolist() == [1, 2]
+
+
 def test_buffers_are_asked_for_once():
     told = texts("a", "b")
     column(told).tolist()

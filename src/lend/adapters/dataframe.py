@@ -4,6 +4,8 @@ Each buffer is a lease of its own that holds the producer's Buffer, which is ask
 with it. A column that cannot be read does not take the others away.
 """
 
+from functools import lru_cache
+
 from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import quoted
@@ -11,6 +13,7 @@ from lend.columns.building import of_chunks, unreadable
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.columns.refusals import Closed
+from lend.device import Device
 from lend.dtypes.dtype import DType
 from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable
 from lend.protocols import dataframe
@@ -108,8 +111,8 @@ def _failed(obj: "Any", error: Exception) -> NotLendable:
 def _names(frame: "Any", obj: "Any") -> "tuple[str, ...]":
     try:
         names = tuple(name if type(name) is str else str(name) for name in frame.column_names())
-        count = frame.num_columns()
-    except (MemoryError, RecursionError):
+        count = dataframe.count(frame.num_columns(), "the number of columns")
+    except (LendError, MemoryError, RecursionError):
         raise
     except Exception as error:  # what a producer raises becomes ours, with it as the cause
         raise _failed(obj, error) from error
@@ -123,8 +126,8 @@ def _names(frame: "Any", obj: "Any") -> "tuple[str, ...]":
 def _rows(frame: "Any", obj: "Any") -> "int | None":
     try:
         rows = frame.num_rows()
-        return None if rows is None else int(rows)
-    except (MemoryError, RecursionError):
+        return None if rows is None else dataframe.count(rows, "the number of rows")
+    except (LendError, MemoryError, RecursionError):
         raise
     except Exception as error:  # what a producer raises becomes ours, with it as the cause
         raise _failed(obj, error) from error
@@ -136,9 +139,7 @@ def _columns(
     """A Column for each place, and why some cannot be read: those raise their reason when they are used."""
     try:
         parts = dataframe.chunks_of(frame)
-    except LendError:
-        raise
-    except (MemoryError, RecursionError):
+    except (LendError, MemoryError, RecursionError):
         raise
     except Exception as error:  # what a producer raises becomes ours, with it as the cause
         raise _failed(obj, error) from error
@@ -177,13 +178,13 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
     if words is not None:
         dtype = DType.from_arrow(told.format, dictionary=words.dtype, ordered=told.ordered)
     else:
-        dtype = DType("bool") if told.format == "bool" else DType.from_arrow(told.format)
+        dtype = _dtype(told.format)
     kind, missing, value = told.nulls
     return Column.from_buffers(
         dtype,
         told.length,
         {
-            role: Buffer.from_pointer(part.ptr, part.nbytes, owner=part.lender, device=part.device)
+            role: Buffer.from_pointer(part.ptr, part.nbytes, owner=part.lender, device=_device(*part.device))
             for role, part in told.buffers.items()
         },
         nulls=Nulls(kind, missing, value),
@@ -191,6 +192,16 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
         dictionary=words,
         name=told.name,
     )
+
+
+@lru_cache(64)
+def _dtype(format: str) -> DType:
+    return DType("bool") if format == "bool" else DType.from_arrow(format)
+
+
+@lru_cache(16)
+def _device(kind: int, number: int) -> Device:
+    return Device(kind, number)
 
 
 def _words(told: "Any", copy: "bool | None") -> Column:

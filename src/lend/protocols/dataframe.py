@@ -50,8 +50,8 @@ class ToldBuffer:
                 f"{what} is on a device of type {self.device[0]}, which lend does not know",
                 came=full_name(type(lender)),
             )
-        self.ptr = _number(lender.ptr, f"{what}: ptr")
-        self.nbytes = _number(lender.bufsize, f"{what}: bufsize")
+        self.ptr = count(lender.ptr, f"{what}: ptr", 1 << 64)
+        self.nbytes = count(lender.bufsize, f"{what}: bufsize")
         if self.nbytes and (not self.ptr or self.ptr + self.nbytes > 1 << 64):
             raise _malformed(f"{what} has {self.nbytes} bytes at the address {self.ptr}")
 
@@ -77,8 +77,8 @@ class ToldColumn:
     def __init__(self, column: "Any", name: str) -> None:
         self.name = name
         kind, bits, self.format = _type(column)
-        self.length = _number(asked(column, "size"), "its size")
-        self.offset = _number(asked(column, "offset"), "its offset")
+        self.length = count(asked(column, "size"), "its size")
+        self.offset = count(asked(column, "offset"), "its offset")
         given: dict[str, tuple[ToldBuffer, int | None]] = {}
         for role, told in dict(column.get_buffers()).items():
             if role not in ("data", "validity", "offsets"):
@@ -156,19 +156,19 @@ class ToldColumn:
                 raise _malformed("it is text, and has no offsets")
             return self.format
         buffer, told = given["offsets"]
-        count = self.offset + self.length + 1
+        many = self.offset + self.length + 1
         if not self.length:
             del given["offsets"]  # nobody needs the offset of nothing
             return self.format
-        if buffer.nbytes < 8 * count:
-            if buffer.nbytes < 4 * count or (told == 64 and self.format == "U"):
+        if buffer.nbytes < 8 * many:
+            if buffer.nbytes < 4 * many or (told == 64 and self.format == "U"):
                 width = 8 if told == 64 and self.format == "U" else 4
-                raise _short("offsets", buffer.nbytes, width * count)
+                raise _short("offsets", buffer.nbytes, width * many)
             return "u"
         formats = {32: "u", 64: "U"}
         if formats.get(told) == self.format:
             return self.format
-        if buffer.nbytes == 8 * count:
+        if buffer.nbytes == 8 * many:
             return "U"
         return formats.get(told, self.format)
 
@@ -195,9 +195,17 @@ def asked(obj: "Any", name: str) -> "Any":
     return found() if callable(found) else found
 
 
+def count(value: "Any", what: str, largest: int = 1 << 62) -> int:
+    """A number of elements, rows, bytes: an integer from 0 on."""
+    found = _integer(value, what)
+    if not 0 <= found < largest:
+        raise _malformed(f"{what} is told as {found}")
+    return found
+
+
 def chunks_of(obj: "Any") -> "list[Any]":
     """The chunks of a frame or column; of a single one itself, as some cannot be asked for that."""
-    if _number(asked(obj, "num_chunks"), "its number of chunks") < 2:
+    if count(asked(obj, "num_chunks"), "its number of chunks") < 2:
         return [obj]
     return list(obj.get_chunks())
 
@@ -286,13 +294,6 @@ def _integer(value: "Any", what: str) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _malformed(f"{what} is told as {value!r:.60}, which is no integer")
     return index(value)
-
-
-def _number(value: "Any", what: str) -> int:
-    found = _integer(value, what)
-    if not 0 <= found < 1 << 64:
-        raise _malformed(f"{what} is told as {found}")
-    return found
 
 
 def _short(role: str, there: int, needed: int) -> LendError:

@@ -212,13 +212,16 @@ class InterchangeColumn:
 class InterchangeFrame:
     """A frame of the protocol, over a Table."""
 
-    __slots__ = ("_allow_copy", "_forms", "_parts", "_table")
+    __slots__ = ("_allow_copy", "_columns", "_forms", "_frames", "_parts", "_table")
 
     version = 0
 
     def __init__(self, table: "Any", allow_copy: bool, forms: "Any") -> None:
         self._table, self._allow_copy, self._forms = table, allow_copy, forms
         self._parts: Any = None
+        # kept, so that what is asked for twice is copied once
+        self._columns: dict[int, InterchangeColumn] = {}
+        self._frames: list[InterchangeFrame] | None = None
 
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> "InterchangeFrame":
         """The same frame, with another word on copies."""
@@ -263,15 +266,22 @@ class InterchangeFrame:
 
     def get_column(self, i: int) -> InterchangeColumn:
         """The column at a place."""
-        return InterchangeColumn(self._table[int(i)], self._allow_copy, self._forms)
+        place = int(i)
+        found = self._columns.get(place)
+        if found is None:
+            made = InterchangeColumn(self._table[place], self._allow_copy, self._forms)
+            found = self._columns.setdefault(place % self.num_columns(), made)
+        return found
 
     def get_column_by_name(self, name: str) -> InterchangeColumn:
         """The column of a name."""
-        return InterchangeColumn(self._table[name], self._allow_copy, self._forms)
+        if name not in self._table.names:
+            self._table[name]  # says which names there are
+        return self.get_column(self._table.names.index(name))
 
     def get_columns(self) -> "list[InterchangeColumn]":
         """All columns."""
-        return [InterchangeColumn(column, self._allow_copy, self._forms) for column in self._table.columns]
+        return [self.get_column(i) for i in range(self.num_columns())]
 
     def select_columns(self, indices: "Sequence[int]") -> "InterchangeFrame":
         """A frame of the columns at some places; the others are not looked at."""
@@ -283,8 +293,13 @@ class InterchangeFrame:
 
     def get_chunks(self, n_chunks: "int | None" = None) -> "Iterator[InterchangeFrame]":
         """Its chunks, each cut into as many parts of one length as make n_chunks in all; the last may be empty."""
-        parts = divided(self._chunks(), n_chunks)
-        return iter([InterchangeFrame(part, self._allow_copy, self._forms) for part in parts])
+        if self._frames is None or n_chunks is not None:
+            parts = divided(self._chunks(), n_chunks)
+            found = [InterchangeFrame(part, self._allow_copy, self._forms) for part in parts]
+            if n_chunks is not None:
+                return iter(found)
+            self._frames = found
+        return iter(self._frames)
 
     def __repr__(self) -> str:
         return f"<InterchangeFrame of {self._table!r}>"
