@@ -5,6 +5,7 @@ import gc
 import itertools
 import random
 import struct
+import sys
 import warnings
 
 import pytest
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 
 import lend
 from lend import minimal
-from lend.errors import CopyRequired, LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType
+from lend.columns.nullness import Nulls
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    MalformedDescriptor,
+    NotHostAccessible,
+    UnsupportedLayout,
+    UnsupportedType,
+)
 from support.arrow_layouts import Kind, encode, values_of
 from support.arrow_structs import Made, Node
 from support.told_frames import BITS, BYTES, SENTINEL, Shown, ToldFrame, floats, ints
@@ -442,6 +451,34 @@ def test_the_range_that_pandas_had_as_its_index_is_handed_on_while_it_fits():
     assert "pandas.index" not in table[1:].__dataframe__().metadata
 
 
+def on_device(dtype, buffers, **said):
+    held = {
+        role: lend.Buffer.from_pointer(1 << 20, size, owner=object(), device="cuda:1") for role, size in buffers.items()
+    }
+    return lend.Column.from_buffers(dtype, 2, held, **said)
+
+
+def test_memory_of_a_device_is_told_with_the_device_and_not_read():
+    given = told(on_device("utf8", {"offsets": 12, "data": 9, "validity": 1}))
+    assert (given.null_count, given.describe_null) == (None, (BITS, 0))
+    for buffer, _ in given.get_buffers().values():
+        assert (buffer.__dlpack_device__(), type(buffer.__dlpack_device__()[0]).__name__) == (
+            (2, 1),
+            "DlpackDeviceType",
+        )
+
+
+def test_bools_of_a_device_stay_bits():
+    given = told(on_device(lend.DType.from_arrow("b"), {"data": 1}))
+    assert (given.dtype, given.get_buffers()["data"][0].bufsize) == ((20, 1, "b", "="), 1)
+
+
+def test_memory_of_a_device_that_would_have_to_be_changed_is_refused():
+    swapped = lend.DType(">i4" if sys.byteorder == "little" else "<i4")
+    with pytest.raises(NotHostAccessible, match="is on cuda:1"):
+        told(on_device(swapped, {"data": 8})).get_buffers()
+
+
 # -- lifetime -------------------------------------------------------------------------------------------------------
 
 
@@ -502,6 +539,20 @@ def test_pandas_reads_bytes_where_pyarrow_is_missing(start, monkeypatch):
         values = {name: [None if gone else v for v, gone in zip(found[name].tolist(), found[name].isna(), strict=True)]
                   for name in found}  # fmt: skip
         assert values == source.to_pydict()
+
+
+@pytest.mark.parametrize(("dtype", "data"), [("float64", struct.pack("2d", 1, 7)), ("bool", b"\1\1")])
+def test_pandas_writes_under_nulls_in_memory_of_its_own(dtype, data, monkeypatch):
+    pytest.importorskip("pandas")
+    from lend.adapters import dataframe_forms
+
+    monkeypatch.setattr(dataframe_forms, "is_installed", lambda name: False)
+    memory = bytearray(data)
+    source = lend.Column.from_buffers(
+        dtype, 2, {"data": lend.view(memory).reinterpret(dtype), "validity": b"\0\1"}, nulls=Nulls("bytemask", 1)
+    )
+    assert read_by_pandas(source.__dataframe__()).iloc[0, 0] == 1
+    assert memory == data
 
 
 @pytest.mark.parametrize("start", [0, 1, 7, 9])

@@ -18,7 +18,7 @@ from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType
-from lend.errors import UnsupportedType
+from lend.errors import NotHostAccessible, UnsupportedType
 from lend.protocols import dataframe_giving as giving
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ def dtype(column: Column, allow_copy: bool) -> DType:
         return ready(column, allow_copy).dtype
     if told.kind == "utf8_view":
         return DType("large_utf8")
-    if told.kind == "bool" and told.shares_bytes and allow_copy:
+    if told.kind == "bool" and told.shares_bytes and allow_copy and column.device.is_host:
         return DType("bool")
     if told.dictionary is not None and _has_lost_words(column):
         return ready(column, allow_copy).dtype
@@ -63,10 +63,10 @@ def ready(column: Column, allow_copy: bool) -> Column:
     """The column as the protocol can show it, copied where it must be and may be."""
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
     column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
+    if not column.device.is_host:
+        return _on_device(column)
     if column.dtype.kind == "utf8_view":
         column = _with_offsets(column, allow_copy)
-    if not column.device.is_host:
-        return column
     if _has_lost_words(column):
         column = _made(recoding.codes_with_sentinel(column), allow_copy)
     column = _made(forms.contiguous(column), allow_copy)
@@ -74,15 +74,29 @@ def ready(column: Column, allow_copy: bool) -> Column:
         column = _made(forms.unpacked(column), True)
         if column.nulls.kind == "bitmask" and column.null_count:
             column = _made(forms.masked(column), True)
-    if (
-        allow_copy
-        and column.nulls.kind in ("bitmask", "sentinel")
-        and column.null_count
-        and not is_installed("pyarrow")
-    ):
-        column = _made(forms.masked(column), True)
+    if allow_copy and column.null_count and column.nulls.kind not in ("nan", "nat") and not is_installed("pyarrow"):
+        column = _for_pandas(column)
     if column.nulls.kind == "bytemask" and len(column) > 1 and Anatomy(column).mask_step != 1:
         column = _made(forms.masked(forms.arrow_form(column).made()), allow_copy)  # by bits, to lie side by side
+    return column
+
+
+def _for_pandas(column: Column) -> Column:
+    """With a mask of bytes; where pandas will write NaN or False under the nulls, in memory that nobody else has."""
+    if column.dtype.kind in ("float", "bool"):
+        column = joining.compact(column).make("pandas writes under nulls")
+    return column if column.nulls.kind == "bytemask" else _made(forms.masked(column), True)
+
+
+def _on_device(column: Column) -> Column:
+    """Memory of a device is shown as it lies, or not at all."""
+    dtype = column.dtype
+    if dtype.kind == "utf8_view" or not dtype.is_native or column.stride not in (None, dtype.itemsize):
+        raise NotHostAccessible.build(
+            f"{refusals.named(column)} is on {column.device}, and the dataframe protocol cannot show it as it lies",
+            came=refusals.came(column),
+            remedy="a copy on the host, by the library that made it",
+        )
     return column
 
 
