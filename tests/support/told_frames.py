@@ -1,6 +1,7 @@
 """Frames of the dataframe protocol made by hand, which tell whatever they are given to tell."""
 
 import struct
+import warnings
 
 from lend import minimal
 
@@ -81,14 +82,26 @@ class ToldFrame:
         return list(self.fields.values())[i]
 
 
+class Shown:
+    """Shows `__dataframe__` of an object and nothing else of it."""
+
+    def __init__(self, obj):
+        self.obj = obj
+
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*(interchange|dataframe)")
+            return self.obj.__dataframe__(allow_copy=allow_copy)
+
+
 def ints(*values, **said):
     """A column of int64."""
-    return ToldColumn((INT, 64, "l", "="), len(values), data=struct.pack(f"{len(values)}q", *values), **said)
+    return ToldColumn((INT, 64, "l", "="), len(values), **{"data": struct.pack(f"{len(values)}q", *values)} | said)
 
 
 def floats(*values, **said):
     """A column of float64."""
-    return ToldColumn((FLOAT, 64, "g", "="), len(values), data=struct.pack(f"{len(values)}d", *values), **said)
+    return ToldColumn((FLOAT, 64, "g", "="), len(values), **{"data": struct.pack(f"{len(values)}d", *values)} | said)
 
 
 def texts(*values, format="u", **said):

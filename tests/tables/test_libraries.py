@@ -386,17 +386,6 @@ def test_category_named_object_is_no_column_of_objects():
     assert lists(lend.table(frame)) == {"Object": ["Object"]}
 
 
-class OldFrame:
-    def __dataframe__(self, nan_as_null=False, allow_copy=True):
-        raise AssertionError("nobody reads this yet")
-
-
-def test_frame_that_only_shows_the_old_protocol_is_refused_with_a_way():
-    with pytest.raises(NotLendable, match="__dataframe__") as refused:
-        lend.table(OldFrame())
-    assert "lend.minimal" in refused.value.remedy
-
-
 @pytest.mark.parametrize("thing", [[1, 2], 3, None, "text", object()], ids=repr)
 def test_what_is_no_table_is_refused_with_a_remedy(thing):
     with pytest.raises(NotLendable, match="as a table") as refused:

@@ -115,7 +115,9 @@ _OF_TORCH = {"cuda": "cuda", "rocm": "cuda", "metal": "mps", "oneapi": "xpu"}
 
 def is_table(cls: type) -> bool:
     """Whether objects of a class are tables: what lends columns."""
-    return shows(cls, "__dataframe__") or (shows(cls, "__arrow_c_stream__") and shows(cls, "columns"))
+    return (shows(cls, "__dataframe__") and not shows(cls, "__dlpack__")) or (
+        shows(cls, "__arrow_c_stream__") and shows(cls, "columns")
+    )
 
 
 # -- builtins ------------------------------------------------------------------------------------------------------

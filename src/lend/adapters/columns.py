@@ -37,6 +37,11 @@ def adapter_of(cls: type) -> "ModuleType | None":
             adapter = sys.modules[f"lend.adapters.{name}"]
             if adapter.serves(cls):
                 return adapter
+    if shows(cls, "__dataframe__"):
+        from lend.adapters import dataframe
+
+        if dataframe.serves(cls):
+            return dataframe
     return None
 
 
@@ -284,13 +289,6 @@ def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
     if _is_lazy(cls):
         raise NotLendable.build(
             f"{article(full_name(cls))} is a query, not memory", came=full_name(cls), remedy="lend.table(x.collect())"
-        )
-    if shows(cls, "__dataframe__"):
-        raise NotLendable.build(
-            f"{article(full_name(cls))} shows its columns by __dataframe__ alone, which lend.table does not read yet",
-            came=full_name(cls),
-            tried="it has no __arrow_c_stream__ and no __arrow_c_array__",
-            remedy="lend.table(pyarrow.interchange.from_dataframe(x)), or lend.minimal.column(x)",
         )
     try:
         seen = view(obj)

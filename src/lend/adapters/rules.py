@@ -178,7 +178,10 @@ def is_installed(module: str) -> bool:
         return sys.modules[module] is not None
     from importlib.util import find_spec
 
-    return find_spec(module) is not None
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # a finder that forbids it; a module that lost its spec
+        return False
 
 
 def native_name(dtype: "DType") -> str:

@@ -6,7 +6,8 @@ from lend._core.arrow_layout cimport (
     LAYOUT_VIEWS, Layout, has_validity, read_layout,
 )
 from lend._core.column cimport (
-    COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND, VALIDITY, ColumnRecord,
+    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND,
+    VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport HANDLE, READONLY, Record, shape_of, strides_of
@@ -210,6 +211,16 @@ cdef int check_extents(Column made) except -1:
 def of_chunks(chunks):
     """A Column of the chunks, all of one type, of which there is at least one."""
     return chunked(list(chunks), None)
+
+
+def unreadable(name, Py_ssize_t length, why):
+    """A Column that cannot be read: whatever it is asked for it raises the reason, a `Closed` or that of another."""
+    cdef Column made = new_column()
+    made.record.flags = COLUMN_RELEASED
+    made.record.length = length
+    made.told_name = name
+    made.origin = (<Column> why).origin if type(why) is Column else why
+    return made
 
 
 def rows(block, dtype, form, names):

@@ -439,6 +439,11 @@ cdef class Column:
         from lend.columns import interfaces
         return interfaces.on_cuda(self, mask)
 
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        """The dataframe interchange protocol: a frame of which this is the only column."""
+        held(self)
+        return call_hook("dataframe")(self, nan_as_null, allow_copy)
+
     def __getbuffer__(self, Py_buffer* out, int flags):
         from lend.columns import parts
         lent = parts.view(self)

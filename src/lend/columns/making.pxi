@@ -60,7 +60,7 @@ cdef object held(Column column):
         if not column.record.flags & COLUMN_RELEASED:
             return holder
     from lend.columns import refusals
-    raise refusals.released(column)
+    raise refusals.released(column.origin)
 
 
 cdef Column twin(Column column):

@@ -34,7 +34,12 @@ def _dtype(column: "Column") -> str:
 def shown(column: "Column") -> str:
     """The repr: where the host may read the nulls they are counted."""
     if column.released:
-        return "<Column, released>"
+        try:
+            column.verify()
+        except LeaseLost:
+            return "<Column, released>"
+        except LendError as error:
+            return f"<Column, {error.fact}>"
     try:
         count = column.null_count if column.device.is_host else 0
     except LendError:  # what contradicts itself is shown all the same
@@ -54,7 +59,21 @@ def named(column: "Column") -> str:
     return f"column {column.name!r}" if column.name else "this column"
 
 
-def released(column: "Column") -> LeaseLost:
+class Closed:
+    """Why a column cannot be read, to be raised anew whenever it is used; it stands where a Column has its origin."""
+
+    __slots__ = ("came", "fact", "kind", "remedy")
+
+    def __init__(self, kind: "type[LendError]", fact: str, came: str, remedy: str) -> None:
+        self.kind = kind
+        self.fact = fact
+        self.came = came
+        self.remedy = remedy
+
+
+def released(why: "Closed | Any" = None) -> LendError:
+    if type(why) is Closed:
+        return why.kind.build(why.fact, came=why.came, remedy=why.remedy)
     return LeaseLost.build(
         "this Column was released: it holds no memory any more",
         came="a released Column",

@@ -311,6 +311,8 @@ def _take(obj: "Any", copy: "bool | None", looking: bool) -> FrameDraft:
         return FrameDraft(obj, _taken_once(obj), "Arrow stream, given once")
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
+    if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
+        return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
     stream = shows(type(obj), "__arrow_c_stream__")
     if issubclass(type(obj), dict) or (stream and not _is_column(obj)):
         return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))

@@ -359,7 +359,7 @@ def _goes_as_a_frame(obj: "Any", target: "Any") -> bool:
         return True
     # an image of Pillow's is an array, whatever else it offers
     arrow = shows(cls, "__arrow_c_stream__") or (
-        shows(cls, "__arrow_c_array__") and not shows(cls, "__array_interface__")
+        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
     )
     from lend import front_columns
     from lend.plan import frames
@@ -415,7 +415,7 @@ def draw(
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)
-    if module_of(type(obj)) in _OURS or shows(type(obj), "__arrow_c_stream__"):
+    if module_of(type(obj)) in _OURS or shows(type(obj), "__arrow_c_stream__") or shows(type(obj), "__dataframe__"):
         from lend.plan import frames
 
         return frames.survey(obj, copy)

@@ -71,7 +71,9 @@ cdef str unasked(object obj):
             return "its memory is on a device, and would be copied to the host"
     elif hasattr(obj, "__cuda_array_interface__") or hasattr(obj, "__sycl_usm_array_interface__"):
         return "its memory is on a device, and would be copied to the host"
-    if hasattr(cls, "__dataframe__") or (hasattr(cls, "__arrow_c_stream__") and hasattr(cls, "columns")):
+    # a column has both, and is an array where it can be
+    if (hasattr(cls, "__dataframe__") and not hasattr(cls, "__dlpack__")
+            or hasattr(cls, "__arrow_c_stream__") and hasattr(cls, "columns")):
         return "it is a table, whose columns lie apart"
     for place, word in (("type", "tz"), ("dtype", "tz"), ("dtype", "time_zone")):
         # pyarrow, pandas, polars: their arrays of NumPy's are the same numbers without the zone

@@ -24,12 +24,20 @@ def shown(table: "Table") -> str:
     names = table.names
     listed = [
         f"{name if name.isprintable() and name else ascii(name)} {dtype}"
-        for name, dtype in zip(names[:_SHOWN], table.dtypes, strict=False)
+        for name, dtype in zip(names[:_SHOWN], _dtypes(table), strict=False)
     ]
     if len(names) > _SHOWN:
         listed.append(f"and {len(names) - _SHOWN} more")
     rows = "lazy" if table.is_lazy else f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}"
     return f"<Table {rows}: {', '.join(listed)}>" if listed else f"<Table {rows}, no columns>"
+
+
+def _dtypes(table: "Table") -> "Sequence[Any]":
+    """The dtypes that are shown: of a column that cannot be read that it cannot."""
+    try:
+        return table.dtypes
+    except LendError:
+        return ["(unreadable)" if column.released else column.dtype for column in table.columns]
 
 
 def null_rows(owner: "Any", count: int) -> UnsupportedType:

@@ -154,8 +154,20 @@ cdef Column column_at(Table table, Py_ssize_t place):
     return <Column> known
 
 
+cdef inline bint is_closed(Column column) noexcept:
+    """Whether it is a column that could not be read, which raises its reason whatever it is asked for."""
+    return column.record.flags & COLUMN_RELEASED and column.origin is not None
+
+
+cdef Column cut(Column column, Py_ssize_t start, Py_ssize_t stop):
+    """Some of the rows of a column."""
+    return column if is_closed(column) else column[start:stop]
+
+
 cdef Column twin(Column column, object name):
     """The same column in an object of its own, under a name unless that is None."""
+    if is_closed(column):
+        return column
     cdef Column made = column_of(held(column), &column.record, column.types)
     made.kind = column.kind
     made.told_name = column.told_name if name is None else name
@@ -459,6 +471,14 @@ cdef class Table:
         refuse_lazy(self)
         return interfaces.listed(self)
 
+    def __dataframe__(self, nan_as_null=False, allow_copy=True):
+        """The dataframe interchange protocol, for those who know nothing else: a frame over the same memory."""
+        return call_hook("dataframe")(self, nan_as_null, allow_copy)
+
+    def __array__(self, dtype=None, *, copy=None):
+        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects."""
+        return call_hook("table_array")(self, dtype, copy)
+
     def __repr__(self):
         from lend.tables import refusals
         return refusals.shown(self)
@@ -468,7 +488,7 @@ cdef Table rows_of(Table table, Py_ssize_t start, Py_ssize_t stop):
     """The rows from start to stop."""
     cdef Py_ssize_t i
     cdef Table made = other_columns(
-        table, table.names, [column_at(table, i)[start:stop] for i in range(table.width)], stop - start)
+        table, table.names, [cut(column_at(table, i), start, stop) for i in range(table.width)], stop - start)
     for i in range(table.width):
         if made.made[i] is table.made[i]:
             made.made[i] = twin(<Column> table.made[i], None)
@@ -485,7 +505,8 @@ cdef list pieces(Table table):
     cdef list numbers = [0] * table.width
     refuse_lazy(table)
     names = table.names
-    queues = [[part for part in column_at(table, i).chunks if (<Column> part).record.length]
+    queues = [[part for part in ((column_at(table, i),) if is_closed(column_at(table, i)) else
+                                 column_at(table, i).chunks) if (<Column> part).record.length]
               for i in range(table.width)]
     at = 0
     while at < table.rows:
@@ -497,7 +518,7 @@ cdef list pieces(Table table):
         for i in range(table.width):
             chunk = <Column> (<list> queues[i])[<Py_ssize_t> numbers[i]]
             left = used[i]
-            columns.append(chunk[left:left + step])
+            columns.append(cut(chunk, left, left + step))
             if left + step == chunk.record.length:
                 numbers[i] += 1
                 used[i] = 0

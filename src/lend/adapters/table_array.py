@@ -1,0 +1,102 @@
+"""`Table.__array__`: columns side by side in one array of NumPy's, for consumers that know arrays alone."""
+
+from lend._core import copies
+from lend._core.letting_go import lets_go
+from lend.columns import forms, refusals
+from lend.errors import CopyRequired, LendError, UnsupportedType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from lend.columns.column import Column
+    from lend.tables.table import Table
+
+_NUMBERS = ("bool", "int", "uint", "float", "complex")
+
+
+@lets_go
+def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "Any":
+    """An array of rows and columns, always a copy, which is counted.
+
+    Numbers are of the type that holds all of them, with NaN where one is null; integers that float64 does not hold are
+    refused then. With anything else among the columns it is an array of Python objects, None for null.
+    """
+    import numpy as np
+
+    columns = table.columns
+    if copy is False:
+        raise CopyRequired.build(
+            "the columns of a table lie apart, and an array of two dimensions needs a copy: copy=False forbids it",
+            came=repr(table),
+            remedy="copy=None; or one column of it: numpy.asarray(table[0])",
+        )
+    wanted = None if dtype is None else np.dtype(dtype)
+    numbers = (wanted is None or wanted.kind != "O") and all(map(_is_number, columns))
+    if not numbers:
+        found: Any = np.dtype(object)
+    elif wanted is not None and wanted.kind not in "OSU":
+        found = wanted
+    else:
+        found = np.result_type(*map(_dtype, columns)) if columns else np.dtype("float64")
+    made = np.empty((len(table), len(columns)), found, order="F")
+    for place, column in enumerate(columns):
+        if found.kind in "biu" and _has_lost(column):
+            raise UnsupportedType.build(
+                f"{refusals.named(column)} has nulls, which no value of {found} says",
+                wanted=str(found),
+                came=refusals.came(column),
+                remedy="a dtype of floats, with NaN for null; or lend.to(column, ..., nulls=('fill', value))",
+            )
+        start = 0
+        for part in column.chunks:
+            made[start : start + len(part), place] = _numbers(part) if numbers else _objects(part)
+            start += len(part)
+    copies.note(f"{len(columns)} columns of {len(table)} rows", "__array__ of a table", made.nbytes)
+    return made if wanted is None or wanted == found else made.astype(wanted)
+
+
+def _is_number(column: "Column") -> bool:
+    dtype = column.dtype
+    return dtype.kind in _NUMBERS and dtype.bits <= (128 if dtype.kind == "complex" else 64)
+
+
+def _has_lost(column: "Column") -> bool:
+    """Whether an element is null, and no value of its own says so."""
+    return any(part.nulls.kind not in ("none", "nan") and part.null_count for part in column.chunks)
+
+
+def _dtype(column: "Column") -> "Any":
+    """The dtype of NumPy's for a column of numbers: of floats where integers or bools are null."""
+    import numpy as np
+
+    kind = column.dtype.kind
+    if kind in ("bool", "int", "uint") and _has_lost(column):
+        return np.dtype("float64")
+    return np.dtype("bool" if kind == "bool" else column.dtype.newbyteorder("native").name)
+
+
+def _numbers(column: "Column") -> "Any":
+    """A chunk of numbers as an ndarray, with NaN for null."""
+    import numpy as np
+
+    if not _has_lost(column):
+        return np.asarray(forms.filled(forms.unpacked(column).made(), "nan", merge=True).made())
+    if column.dtype.kind == "bool":
+        return np.array([np.nan if value is None else float(value) for value in column.tolist()])
+    try:
+        return np.asarray(forms.filled(column, "nan", merge=True).made())
+    except LendError as error:
+        from lend.tables.refusals import add_name
+
+        add_name(error, column.name)
+        raise
+
+
+def _objects(column: "Column") -> "Any":
+    """A chunk as Python objects, None for null."""
+    import numpy as np
+
+    found: Any = np.empty(len(column), object)
+    found[:] = column.tolist()
+    return found

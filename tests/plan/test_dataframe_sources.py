@@ -1,0 +1,49 @@
+"""Frames that have `__dataframe__` alone go to every library by one call, and what that copies is told before."""
+
+import pytest
+
+import lend
+from lend.errors import UnsupportedType
+from support.told_frames import BYTES, ToldColumn, ToldFrame, floats, ints, texts
+
+
+def frame():
+    return ToldFrame(
+        {"n": ints(1, 2, null=(BYTES, 1), validity=b"\0\1"), "s": texts("x", "é"), "f": floats(0.5, 1)}, rows=2
+    )
+
+
+@pytest.mark.parametrize("target", ["pandas", "polars", "pyarrow"])
+def test_a_frame_goes_to_a_library(target):
+    pytest.importorskip(target)
+    made = lend.table(lend.to(frame(), target))
+    assert {name: made[name].tolist() for name in made.names} == {"n": [1, None], "s": ["x", "é"], "f": [0.5, 1]}
+
+
+def test_what_is_told_before_is_what_is_copied():
+    pytest.importorskip("pyarrow")
+    told = lend.explain(frame(), "pyarrow")
+    with lend.copies() as made:
+        lend.to(frame(), "pyarrow")
+    assert (told.bytes_copied, made.bytes) == (1, 1)
+    assert "zero-copy as promised by the producer" in str(told)
+
+
+def test_a_frame_is_surveyed_by_itself():
+    assert lend.explain(frame()).protocol.startswith("__dataframe__")
+
+
+def test_a_frame_with_a_column_that_cannot_be_read_is_handed_on_without_it_alone():
+    pytest.importorskip("pyarrow")
+    odd = frame()
+    odd.fields["bad"] = ToldColumn((99, 8, "x", "="), 2)
+    with pytest.warns(UserWarning, match="'bad'"), pytest.raises(UnsupportedType, match="column 'bad' cannot be read"):
+        lend.to(odd, "pyarrow")
+    assert lend.to(lend.table(odd, columns=["n", "s"]), "pyarrow").num_columns == 2
+
+
+def test_a_column_of_lends_own_is_no_table_for_having_the_method():
+    column = lend.table(frame())["n"]
+    with pytest.raises(UnsupportedType) as refused:
+        lend.view(column)
+    assert "table" not in str(refused.value)

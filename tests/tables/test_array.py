@@ -1,0 +1,106 @@
+"""`Table.__array__`: columns side by side, for consumers that know arrays alone."""
+
+import datetime
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired, UnsupportedType
+
+np = pytest.importorskip("numpy")
+pa = pytest.importorskip("pyarrow")
+
+
+def array(data, **said):
+    return np.asarray(lend.table(pa.table(data)), **said)
+
+
+def same(found, expected, dtype):
+    return found.dtype == dtype and np.array_equal(found, expected, equal_nan=found.dtype.kind in "fc")
+
+
+def test_numbers_are_of_the_type_that_holds_all_of_them():
+    assert same(array({"a": pa.array([1, 2], pa.int8()), "b": [3, 4]}), [[1, 3], [2, 4]], np.int64)
+    assert same(array({"a": [1, 2], "b": [0.5, 4]}), [[1, 0.5], [2, 4]], np.float64)
+    assert same(array({"a": [True, False]}), [[True], [False]], np.bool_)
+
+
+def test_nulls_of_numbers_are_nan():
+    found = array({"i": [1, None], "f": [None, 0.5], "b": [True, None]})
+    assert same(found, [[1, np.nan, 1], [np.nan, 0.5, np.nan]], np.float64)
+
+
+@pytest.mark.parametrize("source", [[1.5, None, float("nan")], [2**53, None, -(2**53)]])
+def test_nulls_beside_values_become_nan_and_the_values_stay(source):
+    expected = [[np.nan if value is None else value] for value in source]
+    assert same(array({"a": source}), expected, np.float64)
+
+
+def test_integers_that_float64_does_not_hold_are_refused_with_the_column():
+    with pytest.raises(UnsupportedType, match=r"element 1 of column 'a' is beyond 2\*\*53"):
+        array({"b": [1, 2], "a": [None, 2**62 + 1]})
+
+
+def test_large_integers_without_nulls_stay_integers():
+    assert same(array({"a": [2**62 + 1]}), [[2**62 + 1]], np.int64)
+
+
+def test_anything_else_makes_an_array_of_objects_with_none_for_null():
+    moment = datetime.datetime(2024, 3, 31, 1, 30, tzinfo=datetime.UTC)
+    found = array(
+        {
+            "n": [1, None],
+            "s": ["x", None],
+            "c": pa.array([None, "y"]).dictionary_encode(),
+            "z": pa.array([moment, None], pa.timestamp("us", "Europe/Paris")),
+        }
+    )
+    assert found.tolist() == [[1, "x", None, moment], [None, None, "y", None]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_a_dtype_that_is_asked_for_is_given(dtype):
+    assert same(array({"a": [1, None]}, dtype=dtype), [[1], [np.nan]], dtype)
+
+
+def test_objects_that_are_asked_for_keep_null_apart_from_nan():
+    found = array({"a": [1.5, None, float("inf")]}, dtype=object)
+    assert found.tolist() == [[1.5], [None], [float("inf")]]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.bool_, np.uint8])
+def test_a_dtype_that_cannot_say_null_is_refused(dtype):
+    with pytest.raises(UnsupportedType, match=r"column 'a' has nulls, which no value of"):
+        array({"a": [1, None]}, dtype=dtype)
+
+
+def test_chunks_slices_and_strides_are_read_as_they_lie():
+    chunked = pa.chunked_array([[1, 2], [3, None]])
+    assert same(np.asarray(lend.table(pa.table({"a": chunked}))[1:]), [[2], [3], [np.nan]], np.float64)
+    block = np.arange(12).reshape(4, 3)
+    assert same(np.asarray(lend.table(block)[1:]), block[1:], np.int64)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_table_without_columns_or_rows_keeps_its_shape(rows):
+    assert array({"a": pa.array([], pa.int64())}).shape == (0, 1)
+    assert np.asarray(lend.table(pa.table({"a": [0] * rows})).select([])).shape == (rows, 0)
+
+
+def test_it_is_one_copy_and_is_counted_as_one():
+    table = lend.table(pa.table({"a": [1, None], "b": [0.5, 2]}))
+    with lend.copies() as made:
+        found = np.asarray(table)
+    assert (made.count, made.bytes) == (1, found.nbytes)
+    found[:] = 0
+    assert table["b"].tolist() == [0.5, 2]
+
+
+def test_without_a_copy_there_is_none():
+    with pytest.raises(CopyRequired, match="the columns of a table lie apart"):
+        np.asarray(lend.table(pa.table({"a": [1]})), copy=False)
+
+
+def test_the_shape_and_length_are_those_of_the_array():
+    table = lend.table(pa.table({"a": [1, 2, 3], "b": [1, 2, 3]}))
+    assert (table.shape, len(table)) == (np.asarray(table).shape, 3)
