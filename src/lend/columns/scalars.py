@@ -78,7 +78,8 @@ def _times(dtype: "DType", column: "Column") -> "Callable[[Any], Any]":
     from datetime import UTC, date, datetime, timedelta
     from weakref import ref
 
-    format = dtype.arrow
+    # NumPy's days are told as Arrow's
+    format = "tdD" if dtype.kind == "datetime" and dtype.unit == "D" else dtype.arrow
     unit = {"tdD": "D", "tdm": "ms"}.get(format) or {"s": "s", "m": "ms", "u": "us", "n": "ns"}[format[2]]
     zone = _zone(format[4:], column) if format.startswith("ts") and format[4:] else None
     scale = _MICROSECONDS.get(unit)
