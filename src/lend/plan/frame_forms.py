@@ -9,8 +9,9 @@ from lend._core import kernels
 from lend.columns import forms, refusals, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
-from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept
+from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of
 from lend.columns.isolating import isolated
+from lend.columns.masked_structs import NAME
 from lend.columns.runs import Wish
 from lend.dtypes import DType
 from lend.errors import UnsupportedType
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from lend.columns.drafts import Filling
 
-MASKED = "lend.masked"
 _STRUCTS = ("pyarrow", "polars", "arro3")
 
 
@@ -138,10 +138,12 @@ def _struct(column: Column, missing: int) -> Draft:
             remedy="nulls=None",
         )
     n = parts.n
-    inner = kept(parts)
+    lead = lead_of(parts, keeps_bits=parts.layout == "bits")
+    inner = kept(parts, lead)
     told: Filling | None = None
     if parts.form == "bytemask" and parts.missing == missing:
         told = inner.buffers.get("validity")
+        told = told[lead:] if isinstance(told, View) else told
     inner.buffers.pop("validity", None)
     inner.nulls = NONE
     if not isinstance(told, View) or told.strides != (1,):
@@ -153,7 +155,7 @@ def _struct(column: Column, missing: int) -> Draft:
     dtype = DType.from_arrow(
         "+s",
         fields=[("values", values_draft.dtype, True, None), ("mask", mask.dtype, False, _BOOL8)],
-        extension=(MASKED, str(missing).encode()),
+        extension=(NAME, str(missing).encode()),
     )
     draft = Draft(column, dtype, n, 0)
     draft.children = [values_draft, mask]

@@ -11,7 +11,7 @@ from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_i
 from lend.device import Device
 from lend.dtypes import DType
 from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
-from lend.plan import recheck, targets, work
+from lend.plan import recheck, routing, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
@@ -351,56 +351,6 @@ def _check_copy(copy: "Any") -> None:
         raise refusals.no_choice("copy", copy)
 
 
-_OURS = ("lend.columns.column", "lend.tables.table")
-
-
-def _goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
-    """Whether plan/frames.py has the way: of columns and tables, and to libraries that take nothing else.
-
-    `asked`: by an option or by `nulls=` it was asked for what only columns have.
-    """
-    from lend.plan import frames
-
-    cls = type(obj)
-    if module_of(cls) in _OURS or (target is not None and targets.is_masked(target)):
-        return True
-    if asked and frames.taker_of(target) is None and _is_for_arrays(target):
-        return True
-    # an image of Pillow's is an array, whatever else it offers
-    arrow = shows(cls, "__arrow_c_stream__") or (
-        shows(cls, "__arrow_c_array__") and not shows(cls, "__array_interface__")
-    )
-    from lend import front_columns
-
-    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
-    found = frames.taker_of(target)
-    return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
-
-
-def _is_of_columns(obj: "Any") -> bool:
-    """Whether an object has nulls, chunks or columns, of which `lend.view` may know nothing."""
-    from lend.adapters import columns
-
-    cls = type(obj)
-    if shows(cls, "__arrow_c_stream__") or issubclass(cls, dict):
-        return True
-    return columns.adapter_of(cls) is not None or (
-        shows(cls, "__arrow_c_array__") and not shows(cls, "__array_interface__")
-    )
-
-
-def _is_of_arrow(cls: type) -> bool:
-    return shows(cls, "__arrow_c_array__") or (
-        shows(cls, "__arrow_c_stream__") and not module_of(cls).startswith("pandas")
-    )
-
-
-def _is_for_arrays(target: "Any") -> bool:
-    from lend.plan import frame_arrays
-
-    return frame_arrays.serves(target)
-
-
 @lets_go
 def draw(
     obj: "Any",
@@ -420,10 +370,10 @@ def draw(
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
 
-    asked = bool(options) or (nulls is not None and _is_of_columns(obj))
-    if options and frames.taker_of(target) is None and _is_for_arrays(target):
+    asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
+    if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         targets.resolve(target).check_options(options)
-    if _goes_as_a_frame(obj, target, asked):
+    if routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
@@ -441,13 +391,13 @@ def draw(
         draft.look(taken, refused)
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
-        if device is not None or not (_is_of_columns(obj) and _is_for_arrays(target)):
+        if device is not None or not (routing.is_of_columns(obj) and routing.is_for_arrays(target)):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
         draft.obj = None
-    if draft.obj is not None and draft.facts.dtype.kind in ("datetime", "timedelta") and _is_of_arrow(type(obj)):
+    if draft.obj is not None and draft.facts.dtype.kind in ("datetime", "timedelta") and routing.is_of_arrow(type(obj)):
         draft.obj = None  # its array would show the value that is NumPy's NaT
-    if draft.obj is None and _is_for_arrays(target):
+    if draft.obj is None and routing.is_for_arrays(target):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
@@ -457,7 +407,7 @@ def draw(
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)
-    if module_of(type(obj)) in _OURS or shows(type(obj), "__arrow_c_stream__"):
+    if module_of(type(obj)) in routing.OURS or shows(type(obj), "__arrow_c_stream__"):
         from lend.plan import frames
 
         return frames.survey(obj, copy)
