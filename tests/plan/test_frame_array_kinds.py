@@ -377,3 +377,50 @@ def test_an_object_goes_without_being_made_a_column_before(name):
         lend.to(obj, "numpy")
     with pytest.raises(LendError, match='nulls="forbid"'):
         lend.to(obj, "numpy", nulls="forbid")
+
+
+REFUSALS = {
+    "nulls to numpy": (lambda take: lend.to(take(), "numpy"), UnsupportedType),
+    "nulls of a table to torch": (lambda take: lend.to({"a": take()}, "torch"), UnsupportedType),
+    "a stack of two types": (
+        lambda take: lend.to({"a": take(), "b": lend.column(b"abc")}, "numpy.ma", stack=True),
+        LendError,
+    ),
+    "no copy": (lambda take: lend.to(take(), "numpy", nulls=("fill", 0), copy=False), CopyRequired),
+    "no copy of a mask": (lambda take: lend.to(take(), "numpy.ma", copy=False), CopyRequired),
+    "objects": (lambda take: lend.to(take(), "numpy", nulls="object", copy=False), CopyRequired),
+    "a value of another type": (lambda take: lend.to(take(), "numpy", nulls=("fill", "x")), UnsupportedType),
+    "two ways at once": (lambda take: lend.to(take(), "pandas", nulls="nan", dtype_backend="pyarrow"), UnsupportedType),
+    "forbidden to pandas": (lambda take: lend.to({"a": take()}, "pandas", nulls="forbid"), UnsupportedType),
+    "forbidden to pyarrow": (lambda take: lend.to({"a": take()}, "pyarrow", nulls="forbid"), UnsupportedType),
+    "another form in pyarrow": (lambda take: lend.to(take(), "pyarrow", nulls="object"), UnsupportedType),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_that_is_kept_holds_no_memory(name):
+    ask, kind = REFUSALS[name]
+    before = len(lend.loans())
+    with pytest.raises(kind) as caught:
+        ask(lambda: lend.column(pa.array([1, None, 3])))  # nobody here has a name for it
+    assert caught.value.fact
+    assert len(lend.loans()) == before
+
+
+def test_a_plan_of_arrays_holds_no_memory():
+    before = len(lend.loans())
+    plans = [lend.explain(TWO, target) for target in ("numpy.ma", "pandas")]
+    assert len(lend.loans()) == before
+    assert plans[0].copies
+
+
+def test_a_name_that_is_lost_is_told():
+    stored = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef"], pa.binary(16)))
+    assert "the name of the extension type 'arrow.uuid' is lost" in str(lend.explain(stored, "numpy"))
+
+
+def test_what_was_made_outlives_the_column():
+    column = lend.column(pa.chunked_array([[1, None], [3]]))
+    masked, shared = lend.to(column, "numpy.ma"), lend.to(column.chunks[1], "numpy")
+    column.release()
+    assert (masked.tolist(), shared.tolist()) == ([1, None, 3], [3])

@@ -24,7 +24,9 @@ def give(giving: "Giving", copy: bool, plan: "Callable[..., Giving]") -> "Giving
     column = giving.column
     full = [part for part in column.chunks if len(part)] or [column.chunks[0]]
     union = _Union()
-    mappings = [union.add(part) for part in full]
+    mappings: list[list[int]] = []
+    for chunk in full:  # no comprehension: the frame of one keeps what it closes over, and an error the frame
+        mappings.append(union.add(chunk))  # noqa: PERF401
     if len(union.words) > 1 and column.dtype.ordered and not all(map(_rises, mappings)):
         raise _orders_conflict(column)
     categories = len(union.seen)

@@ -142,7 +142,11 @@ def stacked(runs: "Sequence[Run]", rows: int, dtype: DType, came: str) -> Run:
 def run_of(column: "Column", wish: Wish) -> Run:
     """The elements of a column, as one run."""
     full = [part for part in column.chunks if len(part)]
-    return _run(full, column.dtype, wish, column)
+    run = _run(full, column.dtype, wish, column)
+    told = column.dtype.extension
+    if told is not None:
+        run.notes.append(f"the name of the extension type {told[0]!r} is lost: these are what it is stored as")
+    return run
 
 
 def _run(parts: "list[Column]", dtype: DType, wish: Wish, whole: "Column") -> Run:

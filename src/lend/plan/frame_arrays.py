@@ -116,7 +116,9 @@ class ArraysDraft:
             self.parts = [self._stack(thing)]
         else:
             self._check_names(thing)
-            self.parts = [self._part(column) for column in thing.columns]
+            self.parts = []
+            for column in thing.columns:  # no comprehension: the frame of one keeps what it closes over
+                self.parts.append(self._part(column))
 
     # -- drawing --
 

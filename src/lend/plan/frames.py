@@ -113,15 +113,16 @@ class FrameDraft:
         if not taker.arrow:
             self.thing = _in_chunks(self.thing)
         asked = {name: value for name, value in options.items() if name in taker.judged}
-        if taker.arrow:
-            self.forms = [
-                frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
-                for column in self._columns()
-            ]
-        else:
-            self.forms = []
+        if not taker.arrow:
             asked |= self._wishes()
-        self.verdicts = [(column, taker.judge(column, self.rows, **asked)) for column in self._columns()]
+        self.forms, self.verdicts = [], []
+        # no comprehensions: the frame of one keeps what it closes over, and an error the frame
+        for column in self._columns() if taker.arrow else ():
+            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+            self.forms.append(wished)
+        for column in self._columns():
+            verdict = taker.judge(column, self.rows, **asked)
+            self.verdicts.append((column, verdict))
         copied = [
             (form.source, Verdict(form.nbytes, "; ".join(form.reasons)))
             for form in self.forms
