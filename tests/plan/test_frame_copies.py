@@ -306,3 +306,12 @@ def test_orders_that_conflict_are_refused():
         lend.to(coded(([0, 1], ["a", "c"]), ([0, 1], ["b", "c"]), ordered=True), "pandas")
     made = lend.to(coded(([0, 1], ["a", "c"]), ([0, 1], ["a", "d"]), ordered=True), "pandas")
     assert (made.cat.ordered, made.tolist()) == (True, ["a", "c", "a", "d"])
+
+
+@pytest.mark.parametrize("options", [{}, {"nulls": ("fill", 7)}])
+def test_a_masked_array_goes_to_pyarrow_with_its_nulls(options):
+    np = pytest.importorskip("numpy")
+    given = np.ma.array([1, 2, 3], mask=[False, True, False])
+    made = lend.to(given, "pyarrow", **options)
+    assert made.to_pylist() == [1, 7 if options else None, 3]
+    assert lend.explain(given, "pyarrow", **options).bytes_copied == (24 if options else 1)

@@ -373,7 +373,8 @@ def draw(
     asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         targets.resolve(target).check_options(options)
-    if routing.goes_as_a_frame(obj, target, asked):
+    filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
+    if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
@@ -391,13 +392,13 @@ def draw(
         draft.look(taken, refused)
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
-        if device is not None or not (routing.is_of_columns(obj) and routing.is_for_arrays(target)):
+        if device is not None or not (routing.is_of_columns(obj) and routing.takes_columns(target)):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
         draft.obj = None
     if draft.obj is not None and draft.facts.dtype.kind in ("datetime", "timedelta") and routing.is_of_arrow(type(obj)):
         draft.obj = None  # its array would show the value that is NumPy's NaT
-    if draft.obj is None and routing.is_for_arrays(target):
+    if draft.obj is None and routing.takes_columns(target):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft

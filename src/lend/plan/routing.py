@@ -52,6 +52,13 @@ def is_of_arrow(cls: type) -> bool:
     )
 
 
+def takes_columns(target: "Any") -> bool:
+    """Whether a column can go to a target, whatever it becomes there."""
+    from lend.plan import frames
+
+    return frames.taker_of(target) is not None or is_for_arrays(target)
+
+
 def is_for_arrays(target: "Any") -> bool:
     from lend.plan import frame_arrays
 
