@@ -11,7 +11,7 @@ from lend._core.column cimport (
 from lend._core.owners cimport Owner
 from lend._core.record cimport HANDLE, READONLY, shape_of, strides_of
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
-from lend.columns.column cimport Column, chunked, column_of, held, new_column
+from lend.columns.column cimport Column, chunked, column_of, held, new_column, unmasked
 from lend.dtypes.code cimport KIND_COMPLEX, KIND_DATETIME, KIND_TIMEDELTA, code_is_swapped
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport view_wanted
@@ -312,7 +312,7 @@ cdef Column from_array(Column made):
             and made.record.device_type in (1, 3, 11, 13) and made.null_count):
         from lend.tables import refusals
         raise refusals.null_in_required(made.name, -1, made.holder, made.null_count)
-    return made
+    return unmasked(made)
 
 
 cdef list pulled(StreamOwner stream, SchemaOwner types, object obj):

@@ -181,16 +181,6 @@ def test_a_column_without_nulls_is_an_array(target):
     assert lend.to(lend.column(pa.array([1, 2, 3]))[1:], target, copy=None).tolist() == [2, 3]
 
 
-def test_a_column_with_nulls_is_no_array():
-    with pytest.raises(UnsupportedType, match="column 'n' has 1 null, and a View has no word for them"):
-        lend.to(table()["n"], "numpy")
-
-
-def test_a_table_is_no_array():
-    with pytest.raises(UnsupportedLayout, match="a table is no array: its columns lie apart"):
-        lend.to(table(), "numpy")
-
-
 def test_a_callable_gets_the_table():
     assert lend.to(table(), lambda given: given.num_rows) == 3
     assert lend.to(table()["n"], lambda given: given.null_count) == 1

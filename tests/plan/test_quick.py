@@ -74,7 +74,7 @@ def test_what_it_gives_of_datetimes_outlives_the_release_of_the_view():
     np = pytest.importorskip("numpy")
     source = np.arange(3).astype("M8[s]")
     view = lend.view(source)
-    made = quick("numpy", view)(view)
+    made = lend.to(view, "numpy")
     view.release()
     assert made.base.view.released is False
     assert made.tolist() == source.tolist()

@@ -320,28 +320,42 @@ def _no_column(column: "Column", form: "str | None" = None) -> "Any":
 # -- pandas --------------------------------------------------------------------------------------------------------
 
 
-def _judge_pandas(column: "Column", rows: "int | None", dtype_backend: str = "auto") -> Verdict:
+def _judge_pandas(
+    column: "Column", rows: "int | None", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False
+) -> Verdict:
     from lend.adapters import pandas_giving
 
-    giving = pandas_giving.plan(column, dtype_backend)
+    giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
     if rows is None:
         return Verdict(None, "what is copied shows when the rows come", who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
     return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
 
 
-def _pandas_series(column: "Column", form: "str | None" = None, dtype_backend: str = "auto") -> "Any":
-    from lend.adapters import pandas_giving
-
-    return pandas_giving.give_series(column, dtype_backend)
-
-
-def _pandas_frame(
-    table: "Table", form: "str | None" = None, dtype_backend: str = "auto", index: "str | None" = None
+def _pandas_series(
+    column: "Column",
+    form: "str | None" = None,
+    dtype_backend: str = "auto",
+    index: "str | None" = None,
+    nulls: "Any" = None,
+    copy: bool = False,
 ) -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_frame(table, dtype_backend, index)
+    return pandas_giving.give_series(column, dtype_backend, nulls, copy)
+
+
+def _pandas_frame(
+    table: "Table",
+    form: "str | None" = None,
+    dtype_backend: str = "auto",
+    index: "str | None" = None,
+    nulls: "Any" = None,
+    copy: bool = False,
+) -> "Any":
+    from lend.adapters import pandas_giving
+
+    return pandas_giving.give_frame(table, dtype_backend, index, nulls, copy=copy)
 
 
 TAKERS = {

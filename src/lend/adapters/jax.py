@@ -191,5 +191,6 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
 
 
 LIBRARY = Library(
-    "jax", "jax", choose, classes={"jax.Array": "Array", "jaxlib._jax.ArrayImpl": "Array"}, modules=("jax.numpy",)
-)
+    "jax", "jax", choose, classes={"jax.Array": "Array", "jaxlib._jax.ArrayImpl": "Array"}, modules=("jax.numpy",),
+    options=("stack", "storage"),
+)  # fmt: skip

@@ -236,6 +236,11 @@ NAMED = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
     readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
 )  # fmt: skip
+# not remembered: of what Arrow's libraries lend as an array, the least int64 is a value and no NaT
+TIMES = Rules(
+    "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
+    readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address, steady=False,
+)  # fmt: skip
 RECORD = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: as_record,
     refuse=refuse_record, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
@@ -244,7 +249,7 @@ ADDED = Rules(
     "NumPy", "numpy.ndarray", "buffer protocol", lambda _: as_added,
     refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
 )  # fmt: skip
-_BY_KIND = {"datetime": NAMED, "timedelta": NAMED, "opaque": NAMED, "record": RECORD} | dict.fromkeys(
+_BY_KIND = {"datetime": TIMES, "timedelta": TIMES, "opaque": NAMED, "record": RECORD} | dict.fromkeys(
     foreign.ADDED, ADDED
 )
 
@@ -257,7 +262,9 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     return _BY_KIND.get(facts.dtype.kind, ARRAY)
 
 
-LIBRARY = Library("numpy", "numpy", choose, classes={"numpy.ndarray": "ndarray"})
+LIBRARY = Library(
+    "numpy", "numpy", choose, classes={"numpy.ndarray": "ndarray"}, options=("stack", "storage", "strings", "zone")
+)
 
 
 # -- View.__array__ ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Columns and tables of numpy.ma: the data and the mask beside it, both shared.
+"""Columns and tables of numpy.ma: the data and the mask beside it, both shared; and what else NumPy makes of columns.
 
 All protocols of a masked array show its data without the mask, so that it is known here before any is asked.
 """
@@ -59,3 +59,35 @@ def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "b
     if data.ndim != 2:
         raise columns.not_two_dimensions(data)
     return columns.of_places(data, mask, keys, take, copy)
+
+
+# -- given ---------------------------------------------------------------------------------------------------------
+
+
+def given(data: "Any", mask: "Any") -> "Any":
+    """A masked array over data and mask, or without a mask."""
+    from numpy import ma
+
+    return ma.MaskedArray(data, mask=ma.nomask if mask is None else mask, copy=False)
+
+
+def objects(columns: "list[list[Any]]", shape: "tuple[int, ...]") -> "Any":
+    """Values in an array of pointers to them, column by column."""
+    import numpy as np
+
+    made: Any = np.empty(shape, object)
+    for place, values in enumerate(columns):
+        line = made[:, place] if len(shape) == 2 else made
+        for row, value in enumerate(values):  # no slice: NumPy would look into lists
+            line[row] = value
+    return made
+
+
+def texts(values: "list[str | None]", kind: str) -> "Any":
+    """Strings of NumPy's own: of fixed length ("U"), or of any (None where one is null)."""
+    import numpy as np
+
+    if kind == "U":
+        return np.array(values, dtype=str)
+    lost = any(value is None for value in values)
+    return np.array(values, dtype=np.dtypes.StringDType(na_object=None) if lost else np.dtypes.StringDType())

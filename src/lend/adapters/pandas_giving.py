@@ -4,12 +4,16 @@ Numbers and times are shared as NumPy's arrays, numbers with nulls as pandas' ma
 What pandas gets is read-only for it: it copies before it writes.
 """
 
-from lend.adapters import pandas_index
+from lend._core import copies
+from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, joining, recoding, refusals
-from lend.columns.anatomy import Anatomy, stored_as
-from lend.dtypes.dtype import DType
-from lend.errors import LendError, UnsupportedType
+from lend.columns import converting, forms, recoding, refusals
+from lend.columns.anatomy import Anatomy
+from lend.columns.building import of_chunks
+from lend.columns.isolating import isolated
+from lend.columns.run_masks import mask_of, no_mask
+from lend.columns.runs import BESIDE, Wish, run_of
+from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.columns.column import Column
+    from lend.columns.drafts import Draft
+    from lend.columns.runs import Run
 
 BACKENDS = ("auto", "numpy", "numpy_nullable", "pyarrow")
 _NUMBERS = ("int", "uint", "float", "complex", "bool")
@@ -65,39 +71,84 @@ class Giving:
         return pd.Series(self.values(), copy=False, name=self.column.name or None)
 
 
-def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None) -> Giving:
+def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> Giving:
     """How a column will be given.
 
-    `nulls`: None, "nan" (integers as float64 where each is exact), "forbid", or ("fill", value).
+    `nulls`: None, "nan" (integers as float64 where each is exact), "object", "forbid", or ("fill", value). `copy`: into
+    memory of its own, which pandas may write to.
     """
     if dtype_backend not in BACKENDS:
         raise ValueError(f"dtype_backend is one of {', '.join(BACKENDS)}, not {dtype_backend!r:.60}")
+    if nulls in ("mask", "struct"):
+        raise _no_policy(column, nulls)
     if nulls == "forbid" and column.null_count:
         raise _no_nulls(column, "nulls are forbidden", 'nulls=None, or ("fill", value)')
+    if nulls not in (None, "forbid"):
+        if dtype_backend in ("pyarrow", "numpy_nullable"):
+            raise _two_ways(column, nulls, dtype_backend)
+        if nulls == "object":
+            return _objects(column)
     kind = column.dtype.kind
-    if isinstance(nulls, tuple) and len(nulls) == 2 and nulls[0] == "fill":
-        return _numbers(column, "numpy", nulls)
+    in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
+    if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
+        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", "fillna of pandas, after")
     if dtype_backend == "pyarrow":
-        return _arrow(column)
+        return _arrow(column, copy)
     if kind == "dictionary":
-        return _category(column)
+        if not pandas_categories.fits(column):
+            return _arrow(column, copy)
+        return pandas_categories.give(Giving(column, "category"), copy, plan)
     if kind in _TEXTS:
-        return _text(column, dtype_backend)
+        return _text(column, dtype_backend, copy)
     if kind in _NUMBERS and (column.dtype.bits <= 64 or kind == "complex"):
-        return _numbers(column, dtype_backend, nulls)
-    if kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS and column.dtype.multiplier in (None, 1):
-        return _times(column)
+        return _numbers(column, dtype_backend, nulls, copy)
+    if in_numpy and column.dtype.multiplier in (None, 1):
+        return _times(column, nulls, copy)
     extension = column.dtype.extension
     if extension is not None and extension[0] in ("pandas.period", "pandas.interval"):
-        made = _period(column) if extension[0] == "pandas.period" else _interval(column)
+        made = _period(column, copy) if extension[0] == "pandas.period" else _interval(column, copy)
         if made is not None:
             return made
-    return _arrow(column)
+    return _arrow(column, copy)
 
 
-def give_series(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None) -> "Any":
+def give_series(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> "Any":
     """A pandas.Series of a column."""
-    return plan(column, dtype_backend, nulls).make()
+    return plan(column, dtype_backend, nulls, copy).make()
+
+
+def _two_ways(column: "Column", nulls: "Any", backend: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"nulls={nulls!r:.60} asks for arrays of NumPy's, and dtype_backend={backend!r} for others, which have nulls",
+        came=refusals.came(column),
+        remedy='dtype_backend="numpy", or no nulls=',
+    )
+
+
+def _no_policy(column: "Column", nulls: str) -> UnsupportedType:
+    return UnsupportedType.build(
+        f"nulls={nulls!r} is no way of pandas to show nulls",
+        came=refusals.came(column),
+        remedy='dtype_backend="numpy_nullable": a mask beside the values',
+    )
+
+
+def _objects(column: "Column") -> Giving:
+    """Python objects, None where they are null."""
+    values, came = column.tolist(), refusals.came(column)
+    giving = Giving(column, "object")
+    giving.wrote(8 * len(values), "values as Python objects")
+
+    def made() -> "Any":
+        import pandas as pd
+
+        array = numpy_masked.objects([values], (len(values),))
+        if values:
+            copies.note(came, "values as Python objects", 8 * len(values))
+        return pd.Series(array, dtype=object, copy=False)  # else pandas looks for strings in it
+
+    giving.values = made
+    return giving
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -107,110 +158,56 @@ def _own_nulls(column: "Column") -> int:
     return sum(forms.null_count(Anatomy(part)) for part in column.chunks)
 
 
-def _joined(giving: Giving, column: "Column") -> "tuple[bool, Any]":
-    """Counts what bringing chunks into one writes; and what the result will be."""
-    draft = joining.combined(column)
-    giving.wrote(draft.nbytes, *draft.reasons)
-    several = sum(len(part) > 0 for part in column.chunks) > 1
-    return several, draft.nulls if several else None
+def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
+    """What makes an ndarray of a run, which is read-only where it may be shared."""
+    giving.wrote(run.nbytes, *run.reasons)
 
+    def made() -> "Any":
+        import numpy as np
 
-def _numbers(column: "Column", backend: str, nulls: "Any") -> Giving:
-    count, kind, n = _own_nulls(column), column.dtype.kind, len(column)
-    says_nan = all(part.nulls.kind == "nan" for part in column.chunks) and bool(column.chunks)
-    fill = nulls[1] if isinstance(nulls, tuple) else None
-    masked = backend == "numpy_nullable" or (backend == "auto" and bool(count) and not says_nan and nulls is None)
-    if kind == "complex" or (kind == "float" and column.dtype.bits == 16):
-        masked = False  # pandas has no masked array of these
-    if masked:
-        return _masked(column)
-    giving = Giving(column, "numpy")
-    _joined(giving, column)
-    width, bits = int(stored_as(column.dtype).itemsize) if kind != "bool" else 1, column.dtype == "bool_packed"
-    value = fill if fill is not None else "nan"
-    fills = bool(count) and not (says_nan and fill is None)
-    if fills and fill is None and not (kind in ("float", "bfloat") or nulls == "nan"):
-        raise _no_nulls(column, f"pandas' {column.dtype} of NumPy has no null", 'dtype_backend="numpy_nullable"')
-    if fills:
-        for part in column.chunks:
-            forms.filled(part, value)  # refused now, not when it is written
-        giving.wrote(n * (8 if fill is None and kind in ("int", "uint") else width), f"{value} under nulls")
-    elif bits:
-        giving.wrote(n, "bit-packed")
-    elif not column.dtype.is_native:
-        giving.wrote(n * width, "byte order")
+        view = run.make()
+        numbers = _NUMBERED.get(view.dtype.kind)
+        array = np.asarray(view if numbers is None else view.reinterpret(numbers))
+        array = array if numbers is None else array.view(name or run.dtype.__numpy_dtype__)
+        if not copy:
+            array.flags.writeable = False
+        return array
 
-    def one() -> "Column":
-        found = converting.combined(column)
-        if fills:
-            return converting.filled(found, value)
-        if not says_nan:
-            found = converting.filled(found, 0)  # there are none: what says so is left out
-        if bits:
-            return converting.unpacked(found)
-        return found if found.dtype.is_native else converting.contiguous(found)
-
-    giving.values = lambda: _array(one(), None)
-    return giving
-
-
-def _masked(column: "Column") -> Giving:
-    """Values and a mask of bytes, as pandas' nullable dtypes have them."""
-    giving = Giving(column, "masked")
-    several, form = _joined(giving, column)
-    n, bits = len(column), column.dtype == "bool_packed"
-    if several:
-        giving.wrote(0 if form == forms.MASK else n, "a mask of bytes")
-    else:
-        giving.wrote(forms.masked(joining.combined(column).source).nbytes, "a mask of bytes")
-    if not column.dtype.is_native:
-        giving.wrote(n * int(column.dtype.itemsize), "byte order")
-    if bits:
-        giving.wrote(n, "bit-packed")
-
-    def one() -> "Column":
-        found = converting.masked(converting.combined(column))
-        if bits:
-            return converting.unpacked(found)
-        return found if found.dtype.is_native else converting.contiguous(found)
-
-    giving.values = lambda: _masked_array(one())
-    return giving
-
-
-def _masked_array(column: "Column") -> "Any":
-    from pandas import arrays
-
-    kind = column.dtype.kind
-    made = {"bool": arrays.BooleanArray, "float": arrays.FloatingArray}.get(kind, arrays.IntegerArray)
-    return made(_array(column, None), _mask(column))
-
-
-def _array(column: "Column", dtype: "str | None") -> "Any":
-    """The elements as an ndarray over the same memory, read-only; what lies under nulls is whatever it is."""
-    import numpy as np
-
-    parts = Anatomy(column)
-    plain = column.dtype if dtype is None else DType(dtype)
-    if not parts.n:
-        return np.empty(0, plain.__numpy_dtype__)
-    buffer = column.buffers["data"]
-    array = np.asarray(buffer.view(f"opaque[{parts.width}]", (parts.n,), (parts.step,), parts.at(0) - buffer.ptr))
-    made = array.view(plain.__numpy_dtype__)
-    made.flags.writeable = False
     return made
 
 
-def _mask(column: "Column") -> "Any":
-    import numpy as np
+_NUMBERED = {"datetime": "int64", "timedelta": "int64"}
 
-    parts = Anatomy(column)
-    if not parts.n or parts.mask is None:
-        return np.zeros(parts.n, bool)
-    buffer = column.buffers["validity"]
-    array = np.asarray(buffer.view("bool", (parts.n,), (parts.mask_step,), parts.mask - buffer.ptr))
-    array.flags.writeable = False
-    return array
+
+def _numbers(column: "Column", backend: str, nulls: "Any", copy: bool) -> Giving:
+    count, kind = _own_nulls(column), column.dtype.kind
+    says_nan = all(part.nulls.kind == "nan" for part in column.chunks) and bool(column.chunks)
+    masked = backend == "numpy_nullable" or (
+        backend == "auto" and bool(count) and not says_nan and nulls in (None, "forbid")
+    )
+    if kind == "complex" or (kind == "float" and column.dtype.bits == 16):
+        masked = False  # pandas has no masked array of these
+    giving = Giving(column, "masked" if masked else "numpy")
+    if masked:
+        wish = Wish("pandas", BESIDE, native=True, copy=copy)
+        run = run_of(column, wish)
+        values = _ran(giving, run, copy)
+        mask = _ran(giving, mask_of(column, run.shape, wish) or no_mask(column), copy)
+        giving.values = lambda: _masked_array(kind, values(), mask())
+        return giving
+    if count and nulls is None and not says_nan:
+        if kind not in ("float", "bfloat"):
+            raise _no_nulls(column, f"pandas' {column.dtype} of NumPy has no null", 'dtype_backend="numpy_nullable"')
+        nulls = "nan"
+    giving.values = _ran(giving, run_of(column, Wish("pandas", nulls, native=True, copy=copy)), copy)
+    return giving
+
+
+def _masked_array(kind: str, values: "Any", mask: "Any") -> "Any":
+    from pandas import arrays
+
+    made = {"bool": arrays.BooleanArray, "float": arrays.FloatingArray}.get(kind, arrays.IntegerArray)
+    return made(values, mask)
 
 
 def _no_nulls(column: "Column", why: str, remedy: str) -> UnsupportedType:
@@ -222,35 +219,18 @@ def _no_nulls(column: "Column", why: str, remedy: str) -> UnsupportedType:
 # -- times -------------------------------------------------------------------------------------------------------------
 
 
-def _times(column: "Column") -> Giving:
+def _times(column: "Column", nulls: "Any", copy: bool) -> Giving:
     """Times as NumPy's, or of a zone as int64, which pandas reads as UTC and shares."""
-    dtype, n = column.dtype, len(column)
-    zone = getattr(dtype, "zone", None)
-    count = _own_nulls(column)
-    says_nat = all(part.nulls.kind == "nat" for part in column.chunks) and bool(column.chunks)
+    zone = getattr(column.dtype, "zone", None)
     giving = Giving(column, "times")
-    _joined(giving, column)
-    target: Any = None
-    if zone:
-        target = _zone(column, zone)
-    if count and not says_nat:
-        for part in column.chunks:
-            forms.filled(part, "nat")  # refused now, not when it is written
-        giving.wrote(8 * n, "NaT under nulls")
-    elif not dtype.is_native:
-        giving.wrote(8 * n, "byte order")
+    target: Any = _zone(column, zone) if zone else None
+    wish = Wish("pandas", nulls, numpy=True, drops_zone=True, native=True, copy=copy)
+    values = _ran(giving, run_of(column, wish), copy, "int64" if zone else None)
 
     def made() -> "Any":
-        found = converting.combined(column)
-        if not says_nat:
-            found = converting.filled(found, "nat")
-        if not found.dtype.is_native:
-            found = converting.contiguous(found)
-        if zone:
-            from pandas import Series
+        from pandas import Series
 
-            return Series(_array(found, "int64"), dtype=target, copy=False)
-        return _array(found, f"{dtype.kind}64[{dtype.unit}]")
+        return Series(values(), dtype=target, copy=False) if zone else values()
 
     giving.values = made
     return giving
@@ -273,18 +253,18 @@ def _zone(column: "Column", zone: str) -> "Any":
         ) from error
 
 
-# -- text, categories --------------------------------------------------------------------------------------------------
+# -- text --------------------------------------------------------------------------------------------------------------
 
 
-def _text(column: "Column", backend: str) -> Giving:
+def _text(column: "Column", backend: str, copy: bool) -> Giving:
     """Text as pandas keeps it in Arrow's arrays, with offsets of 64 bits; chunks stay."""
     pa = _pyarrow(column)
     word = column.metadata.get(b"pandas.dtype", b"").decode()
     nan = word != "string" and backend != "numpy_nullable"
     giving = Giving(column, "str" if nan else "string")
     views = column.dtype.kind == "utf8_view"
-    for part in column.chunks:
-        arrow = forms.arrow_form(part)
+    drafts = [_arrow_draft(part, copy and not views) for part in column.chunks]
+    for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):
             giving.wrote(recoding.widened(part).nbytes if arrow.same else 8 * (len(part) + 1), "offsets of 32 bits")
@@ -295,96 +275,13 @@ def _text(column: "Column", backend: str) -> Giving:
         import numpy as np
         import pandas as pd
 
-        found = converting.arrow_form(column)
+        found = of_chunks([arrow.make() for arrow in drafts]) if drafts else column
         array = pa.chunked_array(found if views else converting.widened(found))
         array = array.cast(pa.large_string()) if array.type != pa.large_string() else array
         return pd.arrays.ArrowStringArray(array, dtype=pd.StringDtype("pyarrow", na_value=np.nan if nan else pd.NA))
 
     giving.values = made
     return giving
-
-
-def _category(column: "Column") -> Giving:
-    """Codes of the smallest signed width, -1 for null, and categories that are different ones."""
-    words = column.chunks[0].dictionary
-    assert words is not None
-    if not _can_be_categories(words):
-        return _arrow(column)
-    giving = Giving(column, "category")
-    several, form = _joined(giving, column)
-    whole = None if several else joining.combined(column).source
-    mapping, places = _distinct(words)
-    target = words if places is None else words[: len(places)]
-    if whole is not None:
-        draft = recoding.codes_with_sentinel(whole, mapping, None if places is None else target)
-        giving.wrote(draft.nbytes, *draft.reasons)
-    else:
-        width = next(size for size in (1, 2, 4, 8) if len(target) <= 1 << (8 * size - 1))
-        stored = stored_as(column.dtype)
-        fits = stored.kind == "int" and stored.itemsize == width and stored.is_native
-        told = form is None or form.kind == "none" or (form.kind == "sentinel" and form.value == -1)
-        giving.wrote(0 if fits and told and mapping is None else len(column) * width, "codes as pandas has them")
-    inner = plan(words)
-    giving.holds(inner)
-
-    def made() -> "Any":
-        import pandas as pd
-
-        index = pd.Index(inner.make())
-        if places is not None:
-            index = index.take(places)
-        found = converting.combined(column)
-        codes = converting.codes_with_sentinel(found, mapping, None if places is None else target)
-        parts = Anatomy(codes)
-        _check_codes(codes, len(index))
-        array = _array(codes, stored_as(codes.dtype).name) if parts.n else []
-        return pd.Categorical.from_codes(array, categories=index, ordered=bool(column.dtype.ordered), validate=False)
-
-    giving.values = made
-    return giving
-
-
-def _can_be_categories(words: "Column") -> bool:
-    """Whether pandas has an Index of these that loses none: it hashes them, knows no NaN, and takes -0.0 for 0.0."""
-    dtype = words.dtype
-    if dtype.kind == "float" and dtype.bits in (32, 64):
-        values = words.tolist()
-        zeros = {repr(value) for value in values if value == 0}
-        return len(zeros) < 2 and not any(value != value for value in values)  # noqa: PLR0124
-    # its times of a day have no nanoseconds
-    return dtype.kind not in ("float", "bfloat", "complex", "struct", "map", "union") and dtype.arrow != "ttn"
-
-
-def _check_codes(codes: "Column", limit: int) -> None:
-    from lend._core import kernels
-
-    parts = Anatomy(codes)
-    if not parts.n:
-        return
-    mask, _held = parts.any_mask()
-    wrong = kernels.check_indices(parts.at(0), parts.step, parts.width, 1, *mask, limit, parts.n)
-    if wrong >= 0:
-        raise refusals.contradicts(codes, f"the index at element {wrong} is none of its {limit} dictionary values")
-
-
-def _distinct(words: "Column") -> "tuple[list[int] | None, list[int] | None]":
-    """Of a dictionary with values that are null or occur twice: the new index of each, and the places that stay."""
-    try:
-        keys = joining.told_apart(words)
-    except LendError:
-        parts = Anatomy(words)  # of times that Python has no objects for: the numbers
-        lost = [False] * parts.n if not words.null_count else recoding._lost(words)
-        numbers = parts.gathered(0, parts.n).reinterpret(f"int{8 * parts.width}").tolist()
-        keys = [None if gone else number for number, gone in zip(numbers, lost, strict=True)]
-    seen: dict[Any, int] = {}
-    places: list[int] = []
-    mapping: list[int] = []
-    for place, key in enumerate(keys):
-        if key is not None and key not in seen:
-            seen[key] = len(places)
-            places.append(place)
-        mapping.append(-1 if key is None else seen[key])
-    return (None, None) if len(places) == len(keys) else (mapping, places)
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
@@ -402,15 +299,20 @@ def _pyarrow(column: "Column") -> "Any":
     return found
 
 
-def _arrow(column: "Column") -> Giving:
+def _arrow_draft(column: "Column", copy: bool) -> "Draft":
+    draft = forms.arrow_form(column)
+    return isolated(draft) if copy else draft
+
+
+def _arrow(column: "Column", copy: bool) -> Giving:
     """What pandas keeps in Arrow's arrays as it lies; chunks stay."""
     pa = _pyarrow(column)
-    draft = forms.arrow_form(column)
+    draft = _arrow_draft(column, copy)
 
     def made() -> "Any":
         import pandas as pd
 
-        return pd.arrays.ArrowExtensionArray(pa.chunked_array(converting.arrow_form(column)))
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array(draft.make()))
 
     giving = Giving(column, "arrow")
     giving.wrote(draft.nbytes, *draft.reasons)
@@ -429,7 +331,7 @@ def _said(column: "Column", key: str) -> "Any":
     return found.get(key) if isinstance(found, dict) else None
 
 
-def _period(column: "Column") -> "Giving | None":
+def _period(column: "Column", copy: bool) -> "Giving | None":
     """Periods as pandas has them; None where these are not told as pandas tells them."""
     import pandas as pd
 
@@ -442,16 +344,12 @@ def _period(column: "Column") -> "Giving | None":
         dtype = pd.PeriodDtype(_said(column, "freq"))
     except (AttributeError, TypeError, ValueError):
         return None
-    _joined(giving, column)
-
-    def made() -> "Any":
-        return pd.arrays.PeriodArray(_array(converting.combined(column), "int64"), dtype=dtype)
-
-    giving.values = made
+    values = _ran(giving, run_of(column, Wish("pandas", storage=True, native=True, copy=copy)), copy)
+    giving.values = lambda: pd.arrays.PeriodArray(values(), dtype=dtype)
     return giving
 
 
-def _interval(column: "Column") -> "Giving | None":
+def _interval(column: "Column", copy: bool) -> "Giving | None":
     """The same of intervals."""
     closed = _said(column, "closed")
     sides = tuple(name for name, _ in column.dtype.children)
@@ -460,7 +358,7 @@ def _interval(column: "Column") -> "Giving | None":
     if len(column.chunks) != 1 or _own_nulls(column):
         return None
     start, stop = column.offset, column.offset + len(column)
-    ends = [plan(child[start:stop]) for child in column.children]
+    ends = [plan(child[start:stop], copy=copy) for child in column.children]
 
     def made() -> "Any":
         import pandas as pd
@@ -478,9 +376,9 @@ def _interval(column: "Column") -> "Giving | None":
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def plan_frame(table: "Any", dtype_backend: str = "auto", nulls: "Any" = None) -> "list[Giving]":
+def plan_frame(table: "Any", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> "list[Giving]":
     """How each column of a table will be given."""
-    return [plan(column, dtype_backend, nulls) for column in table.columns]
+    return [plan(column, dtype_backend, nulls, copy) for column in table.columns]
 
 
 def give_frame(
@@ -489,6 +387,7 @@ def give_frame(
     index: "str | None" = None,
     nulls: "Any" = None,
     metadata: "dict[bytes, bytes] | None" = None,
+    copy: bool = False,
 ) -> "Any":
     """A pandas.DataFrame of a table; an index that its metadata tells of is one again, unless `index` says otherwise.
 
@@ -500,7 +399,7 @@ def give_frame(
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     said = pandas_index.told(table.metadata if metadata is None else metadata)
     names, rows = list(table.names), len(table)
-    series = [giving.make() for giving in plan_frame(table, dtype_backend, nulls)]
+    series = [giving.make() for giving in plan_frame(table, dtype_backend, nulls, copy)]
     levels = said.get("index", []) if index != "column" else []
     places: list[int] = []
     for name, _ in levels:

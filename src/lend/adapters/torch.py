@@ -304,5 +304,5 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
 # torch 2.13: asarray reads any buffer as float32, from_dlpack calls the deleter of a tensor that it refuses twice
 LIBRARY = Library(
     "torch", "torch", choose,
-    classes={"torch.Tensor": "Tensor"}, misreading=("torch.asarray", "torch.from_dlpack"),
+    classes={"torch.Tensor": "Tensor"}, options=("stack", "storage"), misreading=("torch.asarray", "torch.from_dlpack"),
 )  # fmt: skip

@@ -38,4 +38,6 @@ def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
     return TENSOR
 
 
-LIBRARY = Library("tvm_ffi", "apache-tvm-ffi", choose, classes={"tvm_ffi.core.Tensor": "Tensor"})
+LIBRARY = Library(
+    "tvm_ffi", "apache-tvm-ffi", choose, classes={"tvm_ffi.core.Tensor": "Tensor"}, options=("stack", "storage")
+)

@@ -27,6 +27,7 @@ cdef void set_giving(GiveColumn array, GiveColumn stream) noexcept
 cdef Column new_column()
 cdef Column column_of(object holder, const ColumnRecord* record, SchemaOwner types)
 cdef Column chunked(list chunks, SchemaOwner types)
+cdef Column unmasked(Column made)
 cdef object held(Column column)
 cdef Column twin(Column column)
 cdef tuple twins(tuple columns)

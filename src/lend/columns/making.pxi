@@ -25,6 +25,14 @@ cdef Column column_of(object holder, const ColumnRecord* record, SchemaOwner typ
     return made
 
 
+cdef Column unmasked(Column made):
+    """A column that lend gave as values and a mask beside them is one with a mask again."""
+    if made.record.layout != LAYOUT_STRUCT or made.record.type is NULL or made.record.type.metadata is NULL:
+        return made
+    from lend.columns import masked_structs
+    return masked_structs.recognised(made)
+
+
 cdef Column chunked(list chunks, SchemaOwner types):
     """A Column of several chunks (or none), all of one type."""
     cdef Column made = new_column()

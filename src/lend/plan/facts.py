@@ -93,6 +93,10 @@ class Facts:
     _came: "str | None"
     _told: str
 
+    def tell(self, came: str) -> None:
+        """Say what messages show of it: of memory of a column, the column."""
+        self._came = came
+
     def _describe(self) -> str:
         """What a refusal shows of it, as of a View."""
         return self.came

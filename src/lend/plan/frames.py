@@ -14,10 +14,10 @@ from lend._core.owners import type_name_of
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import TAKERS, Taker, Verdict, unique
 from lend.adapters.rules import is_installed
-from lend.columns import forms, refusals
+from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import CopyRequired, LendError, NotHostAccessible, NotLendable, UnsupportedLayout, UnsupportedType
-from lend.plan import work
+from lend.plan import frame_arrays, frame_forms, work
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols.classes import full_name, module_of, shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
 
 # what people write for a target
@@ -72,20 +73,8 @@ class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *(
-            "call",
-            "copied",
-            "copy",
-            "form",
-            "forms",
-            "obj",
-            "options",
-            "rows",
-            "taken_by",
-            "taker",
-            "thing",
-            "verdicts",
-        ),
+        *("call", "copied", "copy", "form", "forms", "nulls", "obj", "options", "rows"),
+        *("taken_by", "taker", "thing", "verdicts"),
     )
 
     def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str, *, to_come: bool = False) -> None:
@@ -98,6 +87,7 @@ class FrameDraft:
         self.form: str | None = None
         self.call: Any = None
         self.copy: bool | None = None
+        self.nulls: Any = None
         self.options: dict[str, Any] = {}
         self.verdicts: list[tuple[Column, Verdict]] = []
         self.forms: list[Any] = []  # what lend makes of each column first, as drafts
@@ -127,10 +117,22 @@ class FrameDraft:
             self._check_names(self.thing, options)
         if not taker.arrow:
             self.thing = _in_chunks(self.thing)
-        self.forms = [forms.arrow_form(column) for column in self._columns()] if taker.arrow else []
         asked = {name: value for name, value in options.items() if name in taker.judged}
-        self.verdicts = [(column, taker.judge(column, self.rows, **asked)) for column in self._columns()]
-        copied = [(form.source, Verdict(form.nbytes, "; ".join(form.reasons))) for form in self.forms if not form.same]
+        if not taker.arrow:
+            asked |= self._wishes()
+        self.forms, self.verdicts = [], []
+        # no comprehensions: the frame of one keeps what it closes over, and an error the frame
+        for column in self._columns() if taker.arrow else ():
+            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+            self.forms.append(wished)
+        for column in self._columns():
+            verdict = taker.judge(column, self.rows, **asked)
+            self.verdicts.append((column, verdict))
+        copied = [
+            (form.source, Verdict(form.nbytes, "; ".join(form.reasons)))
+            for form in self.forms
+            if not form.same and form.nbytes != 0
+        ]
         copied += [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
         if copy is False and copied:
             column, verdict = copied[0]
@@ -141,12 +143,10 @@ class FrameDraft:
                 tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
                 remedy="copy=None",
             )
-        if copy is True:
-            raise UnsupportedLayout.build(
-                f"copy=True of a {made_of} is not built yet",
-                came=self.came,
-                remedy="copy=None, and a copy by the target",
-            )
+
+    def _wishes(self) -> "dict[str, Any]":
+        """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
+        return {"nulls": self.nulls, "copy": self.copy is True}
 
     def _check_options(self, taker: Taker, options: "dict[str, Any]") -> None:
         unknown = sorted(set(options) - set(taker.options))
@@ -193,7 +193,8 @@ class FrameDraft:
             made = [form.make() for form in self.forms]
             thing = of_columns(thing.names, made, len(thing)) if type(thing) is Table else made[0]
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
-        return give(thing, form=self.form, **self.options)
+        wishes = {} if self.taker.arrow else self._wishes()
+        return give(thing, form=self.form, **self.options, **wishes)
 
     # -- writing down --
 
@@ -215,13 +216,13 @@ class FrameDraft:
         """The draft as a Plan, which holds no lease."""
         steps = [Step("take", self.taken_by)]
         steps += [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
-        notes = self._renamed()
+        notes, made_of = self._renamed(), type(self.thing)
         if self.taker is None:
             own = "what it does with the memory is its own affair"
             steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
         else:
             for form in self.forms:
-                if not form.same:
+                if not form.same and form.nbytes != 0:
                     why = "; ".join(form.reasons)
                     steps.append(
                         Step("work", f"{_column_named(form.source)} as Arrow has it", form.nbytes, "lend", why)
@@ -236,11 +237,15 @@ class FrameDraft:
                 if verdict.becomes is not None:
                     notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
             made = {id(form.source) for form in self.forms if not form.same}
-            if any(not column.readonly for column in shared if len(column) and id(column) not in made):
+            if self.copy is not True and any(
+                not column.readonly for column in shared if len(column) and id(column) not in made
+            ):
                 notes.append("aliased: later writes to the source are visible there")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
                 steps.append(Step("give", f"{way}{_listed(shared, len(self.verdicts))}, as {self._made()}"))
+        if self.nulls == "struct" and made_of is Column and self.taker is not None and self.taker.name == "pyarrow":
+            notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
         if self.taken_by == _AS_IT_LIES and self.rows:
             notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(
@@ -362,7 +367,7 @@ def draw(
     options: "dict[str, Any]",
     looking: bool = False,
     alias_readonly: bool = False,
-) -> "FrameDraft | Draft":
+) -> "FrameDraft | Draft | ArraysDraft":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
@@ -370,12 +375,8 @@ def draw(
     draft = take(obj, copy, looking)
     if found is not None:
         taker, form = found
-        if nulls is not None:
-            raise UnsupportedType.build(
-                f"{taker.name} keeps nulls as they are, and nulls={nulls!r:.40} asks for another form",
-                came=draft.came,
-                remedy="nulls=None",
-            )
+        frame_arrays.check_nulls(nulls)
+        draft.nulls = nulls
         if not is_installed(taker.name.partition(".")[0]):
             raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
         draft.judge(taker, form, copy, options)
@@ -401,24 +402,19 @@ def _as_array(
     nulls: "Any",
     options: "dict[str, Any]",
     alias_readonly: bool,
-) -> "Draft":
-    """A column as an array: by the planner of arrays, of the View that it is."""
+) -> "Draft | ArraysDraft":
+    """A column or table as arrays; of classes that take one column as an array, by the View that it is."""
     from lend.plan import planner
 
-    if type(draft.thing) is Table:
+    if target is None or frame_arrays.serves(target):
+        return frame_arrays.draw(draft, target, copy, nulls, options, alias_readonly)
+    if type(draft.thing) is Table or nulls is not None:
         raise UnsupportedLayout.build(
-            "a table is no array: its columns lie apart",
+            f"{target!s:.60} takes one column as it lies",
             wanted=str(target),
             came=draft.came,
-            remedy=f"each column by itself: lend.to(table[name], {target!r:.40})",
+            remedy='lend.to(x, "pyarrow"), or each column by itself, without nulls=',
         )
-    if nulls is not None and nulls != "forbid":
-        raise UnsupportedType.build(
-            f"nulls={nulls!r:.40} is not built yet for arrays",
-            came=draft.came,
-            remedy="lend.to(x, 'pyarrow'), and there",
-        )
-    assert type(draft.thing) is Column
     drawn = planner.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
     assert isinstance(drawn, planner.Draft)
     return drawn

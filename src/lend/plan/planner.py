@@ -11,7 +11,7 @@ from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_i
 from lend.device import Device
 from lend.dtypes import DType
 from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
-from lend.plan import recheck, targets, work
+from lend.plan import recheck, routing, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
+    from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frames import FrameDraft
 
 # how the memory gets to us
@@ -35,6 +36,7 @@ PLAIN = "plain"  # a View of it was taken
 IN_CAPSULE = "capsule"  # a bare capsule was looked into, and is consumed only when the plan is carried out
 GATHERED = "gathered"  # its rows lie behind pointers
 RESOLVED = "resolved"  # its library has still to write its value out
+WRITTEN = "written"  # lend has still to write it, of a column
 
 
 def refuse_by(rules: Rules, facts: Facts) -> None:
@@ -131,7 +133,7 @@ class Draft:
             if needed:
                 raise self._copy_required(needed)
         self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
-        fresh = self.source in (GATHERED, RESOLVED) and not facts.readonly
+        fresh = self.source in (GATHERED, RESOLVED, WRITTEN) and not facts.readonly
         # a target that makes objects of its own may well keep memory in them
         packed = self.packing is not None and self.packing[1] is not None
         if copy is True and not self.reasons and not packed and not fresh:
@@ -215,7 +217,7 @@ class Draft:
 
     def _price(self) -> str:
         """What copy=None would copy."""
-        by_lend = self.facts.nbytes if self.reasons or self.source in (GATHERED, RESOLVED) else 0
+        by_lend = self.facts.nbytes if self.reasons or self.source in (GATHERED, RESOLVED, WRITTEN) else 0
         by_target = self.packing[1] if self.packing else 0
         if by_target is None:
             return f"{self.rules.form} makes objects of its own"
@@ -349,26 +351,6 @@ def _check_copy(copy: "Any") -> None:
         raise refusals.no_choice("copy", copy)
 
 
-_OURS = ("lend.columns.column", "lend.tables.table")
-
-
-def _goes_as_a_frame(obj: "Any", target: "Any") -> bool:
-    """Whether plan/frames.py has the way: of columns and tables, and to libraries that take nothing else."""
-    cls = type(obj)
-    if module_of(cls) in _OURS:
-        return True
-    # an image of Pillow's is an array, whatever else it offers
-    arrow = shows(cls, "__arrow_c_stream__") or (
-        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
-    )
-    from lend import front_columns
-    from lend.plan import frames
-
-    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
-    found = frames.taker_of(target)
-    return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
-
-
 @lets_go
 def draw(
     obj: "Any",
@@ -381,14 +363,18 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft":
+) -> "Draft | FrameDraft | ArraysDraft":
     """Find the way of obj to target, or refuse with what stands in it."""
     _check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
-    if _goes_as_a_frame(obj, target):
-        from lend.plan import frames
+    from lend.plan import frames
 
+    asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
+    if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
+        targets.resolve(target).check_options(options)
+    filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
+    if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
@@ -405,8 +391,15 @@ def draw(
     try:
         draft.look(taken, refused)
     except LendError as refusal:
-        add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
-        raise
+        # what is no array as it lies may be a column that can be made one
+        if device is not None or not (routing.is_of_columns(obj) and routing.takes_columns(target)):
+            add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
+            raise
+        draft.obj = None
+    if draft.obj is not None and draft.facts.dtype.kind in ("datetime", "timedelta") and routing.is_of_arrow(type(obj)):
+        draft.obj = None  # its array would show the value that is NumPy's NaT
+    if draft.obj is None and routing.takes_columns(target):
+        return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
 
@@ -415,7 +408,8 @@ def draw(
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)
-    if module_of(type(obj)) in _OURS or shows(type(obj), "__arrow_c_stream__") or shows(type(obj), "__dataframe__"):
+    cls = type(obj)
+    if module_of(cls) in routing.OURS or shows(cls, "__arrow_c_stream__") or shows(cls, "__dataframe__"):
         from lend.plan import frames
 
         return frames.survey(obj, copy)
@@ -454,7 +448,7 @@ def quick(target: "Any", view: View) -> "Give | None":
     and copy=False and without options. Refuses as `to` does.
     """
     aim = targets.resolve(target)
-    if aim.library is None:
+    if aim.library is None or aim.form == targets.MASKED:
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)

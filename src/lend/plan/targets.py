@@ -23,6 +23,9 @@ _MEANT = {
     "pa": "pyarrow", "arrow": "pyarrow", "mv": "memoryview", "buffer": "memoryview", "tvm": "tvm_ffi",
     "tvm-ffi": "tvm_ffi", "apache-tvm-ffi": "tvm_ffi",
 }  # fmt: skip
+# numpy.ma, by its names: the form of its Target
+MASKED = "ma.MaskedArray"
+_MASKED_NAMES = ("numpy.ma", "numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "np.ma")
 # libraries that are targets one day
 _TO_COME = ("cupy", "cudf")
 # top module of a class that may name a target -> target
@@ -140,6 +143,8 @@ def resolve(target: "Any") -> Target:
     """
     if target is None:
         return Target()
+    if is_masked(target):
+        return Target(_loaded("numpy"), MASKED)
     cls = type(target)
     if issubclass(cls, str):
         return _by_name(target)
@@ -161,6 +166,16 @@ def resolve(target: "Any") -> Target:
     raise TypeError(
         f"a target is a name, a module, a class or a callable, not {full_name(cls)}: lend.to(x, target); names: {names}"
     )
+
+
+def is_masked(target: "Any") -> bool:
+    """Whether a target is numpy.ma, by its name, its module or its class."""
+    cls = type(target)
+    if issubclass(cls, str):
+        return target in _MASKED_NAMES
+    if issubclass(cls, type):
+        return full_name(target) in _MASKED_NAMES
+    return issubclass(cls, type(sys)) and vars(target).get("__name__") == "numpy.ma"
 
 
 def _by_name(name: str) -> Target:

@@ -57,10 +57,11 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     Parameters
     ----------
     obj : object
-        Whatever `lend.view` takes; also a tensor whose value torch has still to write out, and a buffer with rows
-        behind pointers, which are copied.
+        Whatever `lend.view`, `lend.column` or `lend.table` takes; also a tensor whose value torch has still to write
+        out, and a buffer with rows behind pointers, which are copied.
     target : str, module, class or callable
-        "numpy", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi", the module, a class of it such as
+        "numpy", "numpy.ma", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi"; of columns and tables also "polars",
+        "pandas", "arro3" and "duckdb" (duckdb takes tables alone); the module, a class of it such as
         `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin); or any callable, which is called
         with a View (with a Buffer if obj is one). Without a target, and with `device`, a View or Buffer of our own is
         returned.
@@ -71,17 +72,22 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     device : Device, str or pair, optional
         Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
     nulls : optional
-        For columns; arrays have none.
+        How the nulls of a column are shown. None: as the target has them, or refused. "mask": beside the values
+        (NumPy). "nan": as NaN, integers as float64 where each is exact. "object": Python's values (NumPy, pandas).
+        "forbid": none may be there. "struct": values and a mask of bytes through Arrow. ("fill", value): a value.
     alias_readonly : bool, optional
         True: you promise not to write, and read-only memory is shared with a target that cannot mark it so.
     **options
-        Options of the target; none of those above has any yet.
+        Options of the target. Arrays: `stack=True`, a table as one array of two dimensions; `storage=True`, times and
+        indices as the numbers that are stored. numpy: `zone="drop"`; `strings=` "object", "StringDType" or "U".
+        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`.
 
     Returns
     -------
     object
         A numpy.ndarray, torch.Tensor, jax.Array, pyarrow.Array (one dimension), pyarrow.Tensor, pyarrow.Buffer (of a
-        Buffer), memoryview or tvm_ffi.Tensor; or what the callable returned. It holds the lease as long as it lives.
+        Buffer), memoryview or tvm_ffi.Tensor; of a table a dict of these by its names; of libraries of columns their
+        Series or table; or what the callable returned. It holds the lease as long as it lives.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from lend._core.arrow cimport ARROW_FLAG_NULLABLE, ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport LAYOUT_NULL, Layout, has_validity, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
 from lend._core.column cimport COLUMN_RELEASED, ColumnRecord
-from lend.columns.column cimport Column, chunked, column_of, held
+from lend.columns.column cimport Column, chunked, column_of, held, unmasked
 from lend.protocols cimport arrow
 from lend.views.lent cimport call_hook
 
@@ -143,7 +143,7 @@ cdef Column column_at(Table table, Py_ssize_t place):
                 record.null_count = record.length
             elif record.null_count > 0:
                 record.null_count = -1
-        chunks.append(column_of(owner if parts is None else parts[place], &record, table.types))
+        chunks.append(unmasked(column_of(owner if parts is None else parts[place], &record, table.types)))
     part = chunked(chunks, table.types)
     if not chunks:
         part.record.type = kind

@@ -1,0 +1,298 @@
+"""Columns and tables as arrays: of a column one run of elements, of a table a dict of them, or one array of two
+dimensions.
+
+What the elements need is found in `columns/runs.py`; what the library needs is judged by its rules, as of any array: a
+part of the draft here is a draft of the planner of arrays, whose memory may still have to be written.
+"""
+
+from lend._core.letting_go import lets_go
+from lend._core.owners import type_name_of
+from lend.columns import refusals, run_masks, runs
+from lend.columns.column import Column
+from lend.columns.scalars import base
+from lend.dtypes import DType
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
+from lend.plan import targets
+from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, column_named
+from lend.plan.steps import Plan, Step, amount
+from lend.tables.table import Table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lend.columns.runs import Run, Wish
+    from lend.plan.frames import FrameDraft
+
+_POLICIES = ("mask", "nan", "object", "forbid", "struct")
+_STRINGS = ("object", "StringDType", "U")
+_TEXT = ("utf8", "large_utf8", "utf8_view")
+_LIBRARIES = ("numpy", "torch", "jax", "memoryview", "tvm_ffi")
+_SHOWN = 20  # columns of a plan that are listed one by one
+
+
+def check_nulls(nulls: "Any") -> None:
+    """Refuse what is no way to show nulls."""
+    if nulls is None or (isinstance(nulls, str) and nulls in _POLICIES):
+        return
+    if type(nulls) is tuple and len(nulls) == 2 and isinstance(nulls[0], str) and nulls[0] == "fill":
+        return
+    listed = ", ".join(map(repr, _POLICIES))
+    raise ValueError(f'nulls is None, {listed} or ("fill", value), not {nulls!r:.60}')
+
+
+class Asked:
+    """What `lend.to` was asked for, understood and checked."""
+
+    __slots__ = ("aim", "alias_readonly", "copy", "masked", "nulls", "stack", "strings", "wish")
+
+    def __init__(
+        self, target: "Any", copy: "bool | None", nulls: "Any", options: "dict[str, Any]", alias_readonly: bool
+    ) -> None:
+        check_nulls(nulls)
+        if target is None:
+            raise TypeError("lend.to needs a target, or device= to say where the memory should be")
+        aim = targets.resolve(target)
+        aim.check_options(options)
+        assert aim.library is not None
+        name = aim.library.name
+        self.aim, self.copy, self.nulls, self.alias_readonly = aim, copy, nulls, alias_readonly
+        numpy = name == "numpy"
+        self.masked = aim.form == targets.MASKED or (numpy and nulls == "mask")
+        self.stack = _truth("stack", options.get("stack", False))
+        self.strings = _one_of("strings", options.get("strings"), _STRINGS)
+        zone = _one_of("zone", options.get("zone"), ("drop",))
+        told = "numpy.ma" if aim.form == targets.MASKED else name
+        if nulls == "struct" or (
+            nulls in ("mask", "object") and told != "numpy" and (nulls, told) != ("mask", "numpy.ma")
+        ):
+            raise _no_policy(nulls, told)
+        given = runs.BESIDE if self.masked and nulls in (None, "mask") else nulls
+        storage = _truth("storage", options.get("storage", False))
+        self.wish = runs.Wish(told, given, numpy=numpy, storage=storage, drops_zone=zone == "drop")
+
+
+def _truth(option: str, value: "Any") -> bool:
+    if value is not True and value is not False:
+        raise TypeError(f"{option} is True or False, not {value!r:.60}")
+    return bool(value)
+
+
+def _one_of(option: str, value: "Any", known: "tuple[str, ...]") -> "str | None":
+    if value is not None and not (isinstance(value, str) and value in known):
+        raise ValueError(f"{option} is {' or '.join(map(repr, known))}, or not given, not {value!r:.60}")
+    return value
+
+
+def _no_policy(nulls: str, name: str) -> UnsupportedType:
+    if nulls == "struct":
+        return UnsupportedType.build(
+            f'nulls="struct" is a form of Arrow, and {name} takes arrays',
+            remedy='lend.to(x, "pyarrow", nulls="struct"), or lend.to(x, "numpy.ma")',
+        )
+    remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma")']
+    return UnsupportedType.build(
+        f"{name} has no {'arrays of objects' if nulls == 'object' else 'mask beside its elements'}: nulls={nulls!r}",
+        remedy=[*remedies, f'lend.to(x, "{name}", nulls=("fill", value))'],
+    )
+
+
+class ArraysDraft:
+    """The way of a column to one array, or of a table to several."""
+
+    __slots__ = ("asked", "frame", "parts", "stacked")
+
+    def __init__(self, frame: "FrameDraft", asked: Asked) -> None:
+        self.frame, self.asked = frame, asked
+        self.stacked = asked.stack and type(frame.thing) is Table
+        thing = frame.thing
+        self.parts: list[Any]
+        if type(thing) is Column:
+            if asked.stack:
+                raise TypeError("stack=True is for tables: a column is one array")
+            self.parts = [self._part(thing)]
+        elif self.stacked:
+            self.parts = [self._stack(thing)]
+        else:
+            self._check_names(thing)
+            self.parts = []
+            for column in thing.columns:  # no comprehension: the frame of one keeps what it closes over
+                self.parts.append(self._part(column))
+
+    # -- drawing --
+
+    def _part(self, column: Column) -> "Any":
+        asked, wish = self.asked, self.asked.wish
+        _check_host(column, wish)
+        text = base(column.dtype).kind in _TEXT and column.dtype.dictionary is None
+        if asked.nulls == "object" or (text and asked.strings == "object"):
+            return ObjectPart([column], refusals.came(column), (len(column),), asked.copy)
+        if text and asked.strings is not None:
+            return TextPart(column, asked.strings, wish, asked.copy)
+        run = runs.run_of(column, wish)
+        self._check_copy(run, [column])
+        if not asked.masked:
+            return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
+        mask = run_masks.mask_of(column, run.shape, wish) if wish.nulls is runs.BESIDE else None
+        return MaskedPart(run, mask, asked.aim, asked.copy)
+
+    def _check_copy(self, run: "Run", columns: "Sequence[Column]") -> None:
+        """Several chunks are named before all else where no copy is allowed."""
+        if self.asked.copy is not False or not run.nbytes:
+            return
+        for column in columns:
+            count = sum(len(part) > 0 for part in column.chunks)
+            if count > 1:
+                raise CopyRequired.build(
+                    f"{refusals.named(column)} has {count} chunks, and an array is one run of memory (chunks)",
+                    wanted=f"{self.asked.wish.target} without a copy (copy=False)",
+                    came=run.came,
+                    tried=[reason for reason in run.reasons if not reason.endswith(" chunks")] or None,
+                    remedy=f"copy=None (a copy of {amount(run.nbytes)}, counted)",
+                )
+
+    def _stack(self, table: Table) -> "Any":
+        asked, wish, columns = self.asked, self.asked.wish, table.columns
+        rows = len(table)
+        if asked.nulls == "object":
+            return ObjectPart(columns, self.frame.came, (rows, len(columns)), asked.copy)
+        parts = []
+        for column in columns:
+            _check_host(column, wish)
+            run = runs.run_of(column, wish)
+            if len(run.shape) != 1:
+                raise self._no_stack(f"{refusals.named(column)} has rows of several elements")
+            parts.append(run)
+        dtype = parts[0].dtype.newbyteorder("native") if parts else DType("float64")
+        for column, run in zip(columns, parts, strict=True):
+            if run.dtype.newbyteorder("native") != dtype:
+                raise self._no_stack(
+                    f"{refusals.named(columns[0])} is of {dtype}, and {refusals.named(column)} of {run.dtype}"
+                )
+        run = runs.stacked(parts, rows, dtype, self.frame.came)
+        self._check_copy(run, columns)
+        if not asked.masked:
+            return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
+        mask = None
+        if wish.nulls is runs.BESIDE:
+            found = [run_masks.mask_of(column, (rows,), wish) for column in columns]
+            if any(line is not None for line in found):
+                lines = [line or run_masks.no_mask(column) for line, column in zip(found, columns, strict=True)]
+                mask = runs.stacked(lines, rows, DType("bool"), self.frame.came)
+        return MaskedPart(run, mask, asked.aim, asked.copy)
+
+    def _no_stack(self, why: str) -> UnsupportedType:
+        return UnsupportedType.build(
+            f"stack=True makes one array of one dtype, and {why}",
+            wanted=self.asked.wish.target,
+            came=self.frame.came,
+            remedy="no stack=, for a dict of arrays; or the columns of one dtype: table.select([...])",
+        )
+
+    def _check_names(self, table: Table) -> None:
+        names = list(table.names)
+        double = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+        if double is not None:
+            places = ", ".join(str(place) for place, name in enumerate(names) if name == double)
+            raise UnsupportedLayout.build(
+                f"a dict of arrays has no two of one name, and {double!r} is the name of columns {places}",
+                wanted=self.asked.wish.target,
+                came=self.frame.came,
+                remedy="the columns of other names: table.select([0, ...]), by their places; or stack=True",
+            )
+
+    # -- carrying out --
+
+    @lets_go
+    def carry_out(self) -> "Any":
+        """Do what the draft says."""
+        thing = self.frame.thing
+        if type(thing) is Column or self.stacked:
+            return self.parts[0].carry_out()
+        return {name: part.carry_out() for name, part in zip(thing.names, self.parts, strict=True)}
+
+    # -- writing down --
+
+    def _made(self) -> str:
+        aim = self.asked.aim
+        form = self.parts[0].form if self.parts else aim.said
+        if type(self.frame.thing) is Column:
+            return str(form)
+        return f"{form} of two dimensions" if self.stacked else f"dict of {form}"
+
+    def written_down(self) -> Plan:
+        """The draft as a Plan, which holds no lease."""
+        frame = self.frame
+        steps, given = [Step("take", frame.taken_by)], []
+        notes: list[str] = []
+        if frame.rows is None:
+            told = "what is copied shows when the rows come"
+            steps += [Step("work", "columns as arrays", None, "lend", told), Step("give", f"as {self._made()}")]
+        elif len(self.parts) == 1 and (self.stacked or type(frame.thing) is Column):
+            steps += self.parts[0].steps()
+        else:
+            for part, column in zip(self.parts, frame.thing, strict=True):
+                *work, give = part.steps()
+                steps += [_of_column(step, column) for step in work]
+                if give.who is None:
+                    given.append(column)
+                else:
+                    steps.append(_of_column(give, column))
+            if given or not self.parts:
+                steps.append(Step("give", f"{_listed(given, len(self.parts))}, as {self._made()}"))
+        for part in self.parts:
+            notes += [note for note in part.notes() if note not in notes]
+        if frame.taken_by == "pandas, as it lies" and frame.rows and any(part.shares for part in self.parts):
+            notes.append("while this is lent, pandas copies a lent block before its next write to it")
+        return Plan(
+            source=frame.came,
+            source_type=f"lend.{type(frame.thing).__name__}" if frame.obj is frame.thing else type_name_of(frame.obj),
+            target=self._made(),
+            protocol=frame.taken_by,
+            steps=steps,
+            notes=notes,
+        )
+
+
+def _check_host(column: Column, wish: "Wish") -> None:
+    if not column.device.is_host:
+        from lend.errors import NotHostAccessible
+
+        raise NotHostAccessible.build(
+            f"{refusals.named(column)} is on {column.device}, and {wish.target} takes memory of the host",
+            came=refusals.came(column),
+            remedy="copy it with the library that made it, and hand on what that gives",
+        )
+
+
+def _of_column(step: Step, column: Column) -> Step:
+    """The step of one column among several, which names it."""
+    if repr(column.name) in step.what:
+        return step
+    return Step(step.kind, f"{column_named(column)} {step.what}", step.nbytes, step.who, step.why)
+
+
+def _listed(columns: "list[Column]", total: int) -> str:
+    if len(columns) == total:
+        return "all columns" if total != 1 else "the column"
+    names = ", ".join(repr(column.name) for column in columns[:_SHOWN])
+    return names if len(columns) <= _SHOWN else f"{names} and {len(columns) - _SHOWN} more"
+
+
+def serves(target: "Any") -> bool:
+    """Whether a target is a library of arrays that columns and tables go to by this file."""
+    library = None if target is None else targets.resolve(target).library
+    return library is not None and library.name in _LIBRARIES
+
+
+def draw(
+    frame: "FrameDraft",
+    target: "Any",
+    copy: "bool | None",
+    nulls: "Any",
+    options: "dict[str, Any]",
+    alias_readonly: bool,
+) -> ArraysDraft:
+    """Find the way of a column or table to arrays, or refuse with what stands in it."""
+    return ArraysDraft(frame, Asked(target, copy, nulls, options, alias_readonly))

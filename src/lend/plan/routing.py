@@ -1,0 +1,65 @@
+"""Which of the two planners has the way of an object to a target: that of arrays, or that of columns and tables."""
+
+from lend.plan import targets
+from lend.protocols.classes import module_of, shows
+from lend.protocols.dlpack import capsule_offered
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+OURS = ("lend.columns.column", "lend.tables.table")
+
+
+def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
+    """Whether plan/frames.py has the way: of columns and tables, and to libraries that take nothing else.
+
+    `asked`: by an option or by `nulls=` it was asked for what only columns have.
+    """
+    from lend.plan import frames
+
+    cls = type(obj)
+    if module_of(cls) in OURS or (target is not None and targets.is_masked(target)):
+        return True
+    if asked and frames.taker_of(target) is None and is_for_arrays(target):
+        return True
+    # an image of Pillow's is an array, whatever else it offers
+    arrow = shows(cls, "__arrow_c_stream__") or (
+        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
+    )
+    from lend import front_columns
+
+    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
+    found = frames.taker_of(target)
+    return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
+
+
+def is_of_columns(obj: "Any") -> bool:
+    """Whether an object has nulls, chunks or columns, of which `lend.view` may know nothing."""
+    from lend.adapters import columns
+
+    cls = type(obj)
+    if shows(cls, "__arrow_c_stream__") or issubclass(cls, dict):
+        return True
+    return columns.adapter_of(cls) is not None or (
+        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
+    )
+
+
+def is_of_arrow(cls: type) -> bool:
+    return shows(cls, "__arrow_c_array__") or (
+        shows(cls, "__arrow_c_stream__") and not module_of(cls).startswith("pandas")
+    )
+
+
+def takes_columns(target: "Any") -> bool:
+    """Whether a column can go to a target, whatever it becomes there."""
+    from lend.plan import frames
+
+    return frames.taker_of(target) is not None or is_for_arrays(target)
+
+
+def is_for_arrays(target: "Any") -> bool:
+    from lend.plan import frame_arrays
+
+    return frame_arrays.serves(target)
