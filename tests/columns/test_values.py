@@ -9,18 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lend
-from lend import minimal
 from support.arrow_layouts import FLAT, NESTED, Kind, columns, encode, kinds, lists_of
 from support.arrow_more_layouts import MAKERS, extension
 from support.arrow_structs import Made, Node, Streamed
 
 EVERY = pytest.mark.parametrize("kind", FLAT + NESTED, ids=str)
 MORE = pytest.mark.parametrize("maker", MAKERS)
-
-
-def twice(kind, values, seed):
-    """The same structs made two times: who takes them has them alone."""
-    return [Made(encode(kind, values, randomness.Random(seed))) for _ in range(2)]
 
 
 @EVERY
@@ -36,18 +30,6 @@ def test_each_layout_gives_the_values_it_was_made_of(kind, data):
 def test_any_nesting_of_layouts_gives_the_values_it_was_made_of(drawn):
     kind, values, random = drawn
     assert lend.column(Made(encode(kind, values, random))).tolist() == values
-
-
-@EVERY
-@settings(max_examples=5)
-@given(data=st.data())
-def test_both_implementations_agree_on_each_layout(kind, data):
-    values, seed = data.draw(lists_of(kind)), data.draw(st.integers(0, 2**32))
-    ours, other = twice(kind, values, seed)
-    ours, other = lend.column(ours), minimal.column(other)
-    assert (ours.tolist(), ours.null_count, ours.offset, len(ours)) == (
-        other.tolist(), other.null_count, other.offset, other.length,
-    )  # fmt: skip
 
 
 @settings(max_examples=150)
