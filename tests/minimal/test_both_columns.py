@@ -93,7 +93,8 @@ def values(side, columns):
 
 @EACH
 def test_what_both_take_has_the_same_values(kind):
-    wrong, other = {}, {"bools of a byte", "device 13"}  # minimal shows their storage, and reads no managed memory
+    # minimal shows their storage, reads no managed memory, and has structs of a frame of which lend has the only column
+    wrong, other = {}, {"bools of a byte", "device 13", "a frame by its protocol"}
     for name, obj in KINDS[kind]():
         taken = [taken_by(side, obj) for side in BOTH]  # by both before it is read: some overwrite what nobody holds
         if REFUSED not in taken:
