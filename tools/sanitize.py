@@ -21,6 +21,8 @@ from sanitize_build import ROOT
 TESTS = (
     "tests/lifetime",
     "tests/hostile",
+    "tests/columns",
+    "tests/tables",
     "tests/capi",
     "tests/c",
     "tests/kernels",
