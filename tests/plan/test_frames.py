@@ -403,3 +403,107 @@ def test_what_lend_copies_on_the_way_is_no_alias():
     assert lend.explain(lend.column(np.arange(6)), "pyarrow").notes == (
         "aliased: later writes to the source are visible there",
     )
+
+
+# -- what a newcomer met --
+
+
+def test_an_index_comes_back_that_went_through_columns_which_were_prepared():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"v": [1.5, None], 7: [True, False]}, index=["x", "y"])
+    back = lend.to(lend.to(frame, "pyarrow"), "pandas")
+    assert (list(back.index), list(back.columns)) == (["x", "y"], ["v", 7])
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_metadata_of_a_table_go_along_whatever_is_made_of_its_columns(copy):
+    np = pytest.importorskip("numpy")
+    told = lend.table(lend.table({"a": np.arange(6)[::2]}), copy=None)
+    source = pa.table(told).replace_schema_metadata({"k": "v"})
+    assert lend.to(source, "pyarrow", copy=copy).schema.metadata == {b"k": b"v"}
+
+
+REFUSED_BEFORE = {
+    "a copy": ("polars", {"copy": False}, CopyRequired),
+    "an option of a wrong value": ("pandas", {"dtype_backend": "xx"}, ValueError),
+    "an option that there is not": ("pyarrow", {"stock": True}, TypeError),
+    "text as an array": ("torch", {}, lend.LendError),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_BEFORE)
+def test_what_the_types_alone_refuse_leaves_the_rows_of_a_reader(case):
+    target, keywords, error = REFUSED_BEFORE[case]
+    pytest.importorskip(target)
+    reader = pa.table({"s": ["x", None]}).to_reader()
+    with pytest.raises(error):
+        lend.to(reader, target, **keywords)
+    assert lend.to(reader, "pyarrow").to_pydict() == {"s": ["x", None]}
+
+
+def test_a_reader_that_lend_drained_is_not_explained():
+    reader = pa.table({"n": [1]}).to_reader()
+    lend.to(reader, "pyarrow")
+    with pytest.raises(lend.LendError, match="already consumed"):
+        lend.explain(reader, "pyarrow")
+
+
+def test_the_index_of_a_frame_may_be_left_out_of_what_knows_no_index():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [3, 4]}, index=[7, 9])
+    assert lend.to(frame, "numpy", stack=True, index="drop").tolist() == [[1, 3], [2, 4]]
+    assert lend.to(frame, "pyarrow", index="drop").column_names == ["a", "b"]
+
+
+def test_what_has_no_index_is_refused_one():
+    np = pytest.importorskip("numpy")
+    with pytest.raises(lend.LendError, match="index='drop' is about the index of a DataFrame"):
+        lend.to(np.arange(3), "numpy", index="drop")
+
+
+@pytest.mark.parametrize("index", [["x", "y"], [0, 2]])
+def test_an_index_of_a_series_that_does_not_go_along_is_told(index):
+    pandas = pytest.importorskip("pandas")
+    note = "the index of a Series is no part of a column: it does not go along"
+    assert note in lend.explain(pandas.Series([1, 2], index=index), "pandas").notes
+    assert note not in lend.explain(pandas.Series([1, 2]), "pandas").notes
+
+
+def test_a_callable_gets_a_table_of_what_is_one():
+    assert lend.to(source(), type) is lend.Table
+    assert lend.to({"n": pa.array([1])}, type) is lend.Table
+
+
+def test_the_dict_of_a_table_has_its_columns_by_name():
+    made = lend.to(pa.table({"a": ["x", None], "b": [1, 2]}), dict)
+    assert {name: column.tolist() for name, column in made.items()} == {"a": ["x", None], "b": [1, 2]}
+    with pytest.raises(UnsupportedLayout, match="no two values of one name"):
+        lend.to(pa.table([[1], [2]], names=["a", "a"]), dict)
+
+
+def test_a_table_without_columns_does_not_reach_duckdb():
+    pytest.importorskip("duckdb")
+    for ask in (lend.to, lend.explain):
+        with pytest.raises(UnsupportedLayout, match="duckdb has no table without a column"):
+            ask(pa.table({}), "duckdb")
+
+
+def test_a_connection_that_is_none_is_refused_by_its_name():
+    pytest.importorskip("duckdb")
+    with pytest.raises(TypeError, match="connection is one of duckdb's"):
+        lend.to(table(), "duckdb", connection=3)
+
+
+def test_a_misspelt_target_is_told_those_of_columns_too():
+    with pytest.raises(ValueError, match="near: polars; there are numpy, .*pandas"):
+        lend.to(table(), "polar")
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "numpy.ma"])
+def test_indices_into_different_dictionaries_are_not_mixed(target):
+    pytest.importorskip(target.partition(".")[0])
+    chunks = [pa.array(["a", "b"]).dictionary_encode(), pa.array(["b", "c"]).dictionary_encode()]
+    with pytest.raises(UnsupportedType, match="different dictionaries"):
+        lend.to(pa.chunked_array(chunks), target, storage=True)
+    same = pa.chunked_array([chunks[0], pa.DictionaryArray.from_arrays(pa.array([1], pa.int32()), ["a", "b"])])
+    assert lend.to(same, target, storage=True).tolist() == [0, 1, 1]

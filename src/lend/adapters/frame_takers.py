@@ -6,6 +6,7 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 
 from lend.adapters.rules import Reason
 from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ class Taker:
         True where two columns of one name are refused.
     arrow : bool
         True where columns are given as Arrow data.
+    bare : bool
+        False where a table without a column is refused.
     renames : callable or None
         Makes of the names of a table those that it will have.
     """
 
     __slots__ = (
         *("arrow", "classes", "column", "give_column", "give_table", "judge", "judged", "name", "options", "package"),
-        *("renames", "table", "unique"),
+        *("bare", "renames", "table", "unique"),
     )
 
     def __init__(
@@ -103,9 +106,10 @@ class Taker:
         judged: "tuple[str, ...]" = (),
         unique: bool = False,
         arrow: bool = True,
+        bare: bool = True,
         renames: "Callable[[Sequence[str]], list[str]] | None" = None,
     ) -> None:
-        self.renames = renames
+        self.renames, self.bare = renames, bare
         self.judged, self.arrow = judged, arrow
         self.name, self.package, self.column, self.table = name, package, column, table
         self.judge, self.give_column, self.give_table = judge, give_column, give_table
@@ -310,6 +314,8 @@ def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any
     import duckdb
     import pyarrow as pa  # noqa: F401 - duckdb reads streams through it
 
+    if connection is not None and not shows(type(connection), "from_arrow"):
+        raise TypeError(f"connection is one of duckdb's (duckdb.connect()), not {connection!r:.60}")
     return duckdb.from_arrow(table) if connection is None else connection.from_arrow(table)
 
 
@@ -385,7 +391,8 @@ TAKERS = {
     ),
     "duckdb": Taker(
         "duckdb", "duckdb", None, "duckdb.DuckDBPyRelation", _judge_duckdb, _no_column, _duckdb_relation,
-        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",), renames=_duckdb_names,
+        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",),
+        bare=False, renames=_duckdb_names,
     ),
 }  # fmt: skip
 

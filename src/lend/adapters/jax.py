@@ -124,7 +124,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
     return UnsupportedType.build(
         f"jax would narrow {native_name(facts.dtype)} to {narrow} (lossy): its 64-bit types are switched off",
         came=facts.came,
-        remedy=f'{WIDE_ON}, or convert first: lend.to(x, "numpy").astype("{narrow}")',
+        remedy=f'{WIDE_ON}, or convert first: .astype("{narrow}") of what lend.to(x, "numpy", ...) gives',
     )
 
 

@@ -286,7 +286,7 @@ def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy="lend.column(x, nested=True), where pyarrow finds a type for all of them; or x.astype() to one",
+        remedy="lend.column(series, nested=True) of it alone, where pyarrow finds a type for all; or its .astype()",
     )
 
 

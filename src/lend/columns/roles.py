@@ -304,9 +304,11 @@ def checked_dictionary(dtype: "DType", dictionary: "Column | None") -> "Column |
 
 def check_room(column: "Column", role: str, there: int, needed: int, unit: str) -> None:
     if there < needed:
+        together = f", offset and length together {needed}" if unit == "elements" else ""
         raise MalformedDescriptor.build(
             f"its {role} has {there} {unit}, and {needed} are needed",
-            came=f"a column of {column.dtype}, offset and length together {needed if unit == 'elements' else '...'}",
+            came=f"a column of {column.dtype}{together}",
+            remedy="more of it, or a smaller length: length and offset count elements",
         )
 
 

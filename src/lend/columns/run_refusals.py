@@ -196,3 +196,16 @@ def no_array(column: "Column", dtype: "DType", wish: "Wish") -> UnsupportedType:
         wish,
         [*remedies, _OBJECTS],
     )
+
+
+def dictionaries_differ(column: "Column", wish: "Wish") -> UnsupportedType:
+    return _build(
+        column,
+        f"the chunks of {refusals.named(column)} have different dictionaries, and an index means another value in each",
+        wish,
+        [
+            "each of lend.column(x).chunks by itself",
+            _OBJECTS,
+            'lend.to(x, "pandas"), whose categories are one dictionary',
+        ],
+    )

@@ -155,6 +155,7 @@ def _run(parts: "list[Column]", dtype: DType, wish: Wish, whole: "Column") -> Ru
     if dtype.dictionary is not None:
         if not wish.storage:
             raise refused.dictionary(whole, wish)
+        _check_one_dictionary(parts, whole, wish)
         return _fixed(parts, stored_as(dtype), wish, whole)
     kind = base(dtype).kind
     if layout in ("fixed list", "list"):
@@ -189,6 +190,19 @@ def _by_arrow(column: "Column") -> bool:
     """Whether fixed bytes came as Arrow has them, and not as opaque elements of an array."""
     owner = column.owner
     return bool(getattr(owner, "kind", None) == "arrow")
+
+
+def _check_one_dictionary(parts: "list[Column]", whole: "Column", wish: Wish) -> None:
+    """Indices into one dictionary are no indices into another."""
+    from lend.columns.joining import same_values
+
+    first = parts[0].dictionary if parts else None
+    for part in parts[1:]:
+        words = part.dictionary
+        assert first is not None
+        assert words is not None
+        if not same_values(first, words):
+            raise refused.dictionaries_differ(whole, wish)
 
 
 # -- elements of one width ---------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from lend.plan import frame_arrays, frame_forms, work
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols.classes import full_name, module_of, shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
+from lend.tables import refusals as table_refusals
+from lend.tables import sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -113,6 +115,10 @@ class FrameDraft:
                 came=self.came,
                 remedy="copy it with the library that made it, and hand on what that gives",
             )
+        if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
+            raise UnsupportedLayout.build(
+                f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
+            )
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
         if not taker.arrow:
@@ -141,7 +147,9 @@ class FrameDraft:
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
                 tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
-                remedy="copy=None",
+                remedy=["copy=None", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
+                if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
+                else "copy=None",
             )
 
     def _wishes(self) -> "dict[str, Any]":
@@ -187,14 +195,27 @@ class FrameDraft:
     def carry_out(self) -> "Any":
         """Do what the draft says."""
         if self.taker is None:
-            return self.call(self.thing)
+            return self._named() if self.call is dict and type(self.thing) is Table else self.call(self.thing)
         thing = self.thing
         if any(not form.same for form in self.forms):
             made = [form.make() for form in self.forms]
-            thing = of_columns(thing.names, made, len(thing)) if type(thing) is Table else made[0]
+            thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
         wishes = {} if self.taker.arrow else self._wishes()
         return give(thing, form=self.form, **self.options, **wishes)
+
+    def _named(self) -> "dict[str, Column]":
+        """What `dict` makes of a table: its columns by their names, and not the pairs that its rows may look like."""
+        thing = self.thing
+        assert type(thing) is Table
+        found = dict(zip(thing.names, thing.columns, strict=True))
+        if len(found) < thing.num_columns:
+            raise UnsupportedLayout.build(
+                "a dict has no two values of one name, and this table has columns of one name",
+                came=self.came,
+                remedy="lend.to(x, list), its columns; or table.select([...])",
+            )
+        return found
 
     # -- writing down --
 
@@ -246,6 +267,8 @@ class FrameDraft:
                 steps.append(Step("give", f"{way}{_listed(shared, len(self.verdicts))}, as {self._made()}"))
         if self.nulls == "struct" and made_of is Column and self.taker is not None and self.taker.name == "pyarrow":
             notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
+        if _loses_index(self.obj):
+            notes.append("the index of a Series is no part of a column: it does not go along")
         if self.taken_by == _AS_IT_LIES and self.rows:
             notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(
@@ -293,18 +316,23 @@ def _name_of(call: "Any") -> str:
 
 
 @lets_go
-def take(obj: "Any", copy: "bool | None" = None, looking: bool = False) -> FrameDraft:
-    """Take an object as the column or the table that it is; `looking`, what gives its rows once is left as it is."""
+def take(obj: "Any", copy: "bool | None" = None, looking: bool = False, index: "str | None" = None) -> FrameDraft:
+    """Take an object as the column or the table that it is; `looking`, what gives its rows once is left as it is.
+
+    `index`: what becomes of the index of a DataFrame, as `lend.table` says.
+    """
     copy = False if copy is False else None  # a copy of all is made on the way to the target, if it needs one
     if not looking:
-        return _take(obj, copy, False)
+        return _take(obj, copy, False, index)
     with LookedAt() as copied:
-        draft = _take(obj, copy, True)
+        draft = _take(obj, copy, True, index)
     draft.copied = copied
     return draft
 
 
-def _take(obj: "Any", copy: "bool | None", looking: bool) -> FrameDraft:
+def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -> FrameDraft:
+    if index is not None:
+        return FrameDraft(obj, front_columns.table(obj, copy=copy, index=index), _way(obj, "Arrow stream"))
     tensor = work.peek(obj) if looking and capsule_offered(obj) is not None else None
     if tensor is not None:
         return FrameDraft(obj, front_columns.column(tensor, copy=copy), str(CAPSULE.name))
@@ -319,7 +347,7 @@ def _take(obj: "Any", copy: "bool | None", looking: bool) -> FrameDraft:
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
         return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
     stream = shows(type(obj), "__arrow_c_stream__")
-    if issubclass(type(obj), dict) or (stream and not _is_column(obj)):
+    if issubclass(type(obj), dict) or (stream and not is_one_column(obj)):
         return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))
     made = front_columns.column(obj, copy=copy)
     array = shows(type(obj), "__arrow_c_array__")
@@ -334,7 +362,19 @@ def _way(obj: "Any", protocol: str) -> str:
 
 
 @guarded
+def _loses_index(obj: "Any") -> bool:
+    """Whether it is a Series of pandas with an index that says something."""
+    cls = type(obj)
+    if module_of(cls).partition(".")[0] != "pandas" or not full_name(cls).endswith("Series"):
+        return False
+    labels = obj.index
+    return not (full_name(type(labels)).endswith("RangeIndex") and (labels.start, labels.step) == (0, 1))
+
+
+@guarded
 def _described(obj: "Any") -> FrameDraft:
+    if sources.is_drained(obj):
+        raise table_refusals.drained(sources.came(obj))
     made = front_columns.described(obj)
     if made is None:
         raise NotLendable.build(
@@ -347,12 +387,12 @@ def _described(obj: "Any") -> FrameDraft:
 
 def _taken_once(obj: "Any") -> "Column | Table":
     described = None if shows(type(obj), "__arrow_c_stream__") else front_columns.described(obj)
-    if type(described) is Column or (described is None and _is_column(obj)):
+    if type(described) is Column or (described is None and is_one_column(obj)):
         return front_columns.column(obj)
     return front_columns.table(obj)
 
 
-def _is_column(obj: "Any") -> bool:
+def is_one_column(obj: "Any") -> bool:
     """Whether what offers a stream is one column: its type says that it has no columns of its own."""
     return not any(shows(type(obj), name) for name in ("columns", "column_names", "schema", "num_columns", "names"))
 
@@ -371,8 +411,33 @@ def draw(
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
+    index = None
     found = taker_of(target)
-    draft = take(obj, copy, looking)
+    if "index" in options and (found is None or found[0].name != "pandas"):
+        options = dict(options)
+        index = options.pop("index")
+    asked = (target, found, copy, nulls, options, alias_readonly)
+    if not looking and front_columns.gives_once(obj):
+        _refuse_early(obj, asked)
+    return _drawn(take(obj, copy, looking, index), *asked)
+
+
+def _refuse_early(obj: "Any", asked: "tuple[Any, ...]") -> None:
+    """What the types alone refuse of who gives its rows once is refused while they are still there."""
+    described = guarded(front_columns.described)(obj)
+    if described is not None:
+        _drawn(FrameDraft(obj, described, "", to_come=True), *asked)
+
+
+def _drawn(
+    draft: FrameDraft,
+    target: "Any",
+    found: "tuple[Taker, str | None] | None",
+    copy: "bool | None",
+    nulls: "Any",
+    options: "dict[str, Any]",
+    alias_readonly: bool,
+) -> "FrameDraft | Draft | ArraysDraft":
     if found is not None:
         taker, form = found
         frame_arrays.check_nulls(nulls)

@@ -372,7 +372,8 @@ def draw(
 
     asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
-        targets.resolve(target).check_options(options)
+        # what becomes of the index of a DataFrame is asked when it is taken, whoever gets it
+        targets.resolve(target).check_options({name: value for name, value in options.items() if name != "index"})
     filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))

@@ -31,6 +31,8 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
 
     arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
     found = frames.taker_of(target)
+    if found is None and callable(target) and targets.resolve(target).library is None:
+        return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
     return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
 
 

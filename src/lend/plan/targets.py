@@ -162,7 +162,7 @@ def resolve(target: "Any") -> Target:
         if own is not None and f"{own.name}.{getattr(target, '__name__', None)}" in own.misreading:
             return Target(own)
         return Target(call=target)
-    names = ", ".join(ADAPTERS)
+    names = ", ".join(_all_names())
     raise TypeError(
         f"a target is a name, a module, a class or a callable, not {full_name(cls)}: lend.to(x, target); names: {names}"
     )
@@ -256,7 +256,7 @@ def _unknown(name: str) -> ValueError:
     from lend.adapters.advice import looks_like_path
 
     shown = repr(name) if len(name) <= 60 else repr(name[:60]) + "..."
-    there = f"there are {', '.join(ADAPTERS)}; their modules and classes (numpy.ndarray), and any callable"
+    there = f"there are {', '.join(_all_names())}; their modules and classes (numpy.ndarray), and any callable"
     near = _near(name)
     if near:
         return ValueError(f"{shown} names no target; near: {near}; {there}")
@@ -273,6 +273,13 @@ def _unknown(name: str) -> ValueError:
     return ValueError(f"{shown} names no target; {there}")
 
 
+def _all_names() -> "list[str]":
+    """The targets of arrays, and those of columns and tables."""
+    from lend.adapters.frame_takers import TAKERS
+
+    return list(dict.fromkeys([*ADAPTERS, "numpy.ma", *TAKERS]))
+
+
 def _near(name: str) -> str:
     from difflib import get_close_matches
 
@@ -281,7 +288,7 @@ def _near(name: str) -> str:
     asked = name[:40].strip().lower()
     if asked in ADAPTERS or asked in _MEANT:
         return _MEANT.get(asked, asked)
-    found = get_close_matches(asked, ADAPTERS, n=2, cutoff=0.75)
+    found = get_close_matches(asked, [each for each in _all_names() if "." not in each], n=2, cutoff=0.75)
     if not found and asked.partition(".")[0] in _TOPS:
         found = [_TOPS[asked.partition(".")[0]]]
     return ", ".join(found)

@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _given: "dict[int, Any]" = {}  # id of an object whose stream was taken -> a weak reference to it
-_again: "set[int]" = (
-    set()
-)  # of them those that gave rows more than once: they can be read again, and may come to be empty
+_again: "set[int]" = set()  # of them those that gave rows more than once, and may come to be empty
 _lock = _thread.RLock()  # taken again where the collector runs inside, and forgets another object
 
 
@@ -37,6 +35,14 @@ def begun(obj: "Any") -> bool:
             return True
         _given[number] = noted
         return False
+
+
+def is_drained(obj: "Any") -> bool:
+    """Whether lend has read this object, which did not give rows again since."""
+    number = id(obj)
+    with _lock:
+        before = _given.get(number)
+        return before is not None and before() is obj and number not in _again
 
 
 def _forget(number: int) -> None:
