@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
+KERNELS = SOURCE / "lend/_core/kernels.c"
 EXTENSION = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
 CLANGS = ("clang", *(f"clang-{version}" for version in range(22, 12, -1)))
 
@@ -60,7 +61,7 @@ def modules() -> list[Path]:
 
 def newest_shared() -> float:
     """When the last change was made to what several modules are compiled from."""
-    shared = [path for path in SOURCE.rglob("*") if path.suffix in {".pxd", ".h"}]
+    shared = [path for path in SOURCE.rglob("*") if path.suffix in {".pxd", ".pxi", ".h"}] + [KERNELS]
     return max(path.stat().st_mtime for path in [*shared, ROOT / "meson.build", Path(__file__)])
 
 
@@ -123,9 +124,11 @@ def build(
         own = ["-X", "binding=True", "-X", "embedsignature=False"] if short_name in objects else []
         cython = [sys.executable, "-m", "cython", "-3", *directives(), *own, "-I", str(SOURCE), str(source)]
         run([*cython, "-o", str(c_file), "--module-name", module])
+        # the functions that an installed lend has in one library with its modules
+        beside = [str(KERNELS)] if '"kernels.h"' in c_file.read_text(encoding="utf-8") else []
         draft = target.with_name(f"{os.getpid()}-{target.name}")
         common = ["-std=c11", "-fPIC", "-shared", "-fvisibility=hidden", "-w"]
-        run([*compiler, *common, *flags, *include_flags(), str(c_file), "-o", str(draft), *link])
+        run([*compiler, *common, *flags, *include_flags(), str(c_file), *beside, "-o", str(draft), *link])
         draft.replace(target)
 
     if only is not None:

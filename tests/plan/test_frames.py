@@ -464,7 +464,7 @@ def test_what_has_no_index_is_refused_one():
 @pytest.mark.parametrize("index", [["x", "y"], [0, 2]])
 def test_an_index_of_a_series_that_does_not_go_along_is_told(index):
     pandas = pytest.importorskip("pandas")
-    note = "the index of a Series is no part of a column: it does not go along"
+    note = "the index is no part of a column, and is not carried"
     assert note in lend.explain(pandas.Series([1, 2], index=index), "pandas").notes
     assert note not in lend.explain(pandas.Series([1, 2]), "pandas").notes
 

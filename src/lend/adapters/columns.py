@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     Take = Callable[[Any, bool | None], Column]
 
 # top module of a library -> our adapter for its columns and tables, never imported before an object of it is met
-ADAPTERS = {"polars": "polars", "narwhals": "narwhals", "pandas": "pandas", "numpy": "numpy_masked"}
+ADAPTERS = {
+    "polars": "polars", "narwhals": "narwhals", "pandas": "pandas", "numpy": "numpy_masked", "nanoarrow": "nanoarrow",
+}  # fmt: skip
 
 
 def adapter_of(cls: type) -> "ModuleType | None":

@@ -180,7 +180,7 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
     else:
         dtype = _dtype(told.format)
     kind, missing, value = told.nulls
-    return Column.from_buffers(
+    made = Column.from_buffers(
         dtype,
         told.length,
         {
@@ -192,6 +192,11 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
         dictionary=words,
         name=told.name,
     )
+    if told.no_null and made.device.is_host and made.null_count:
+        raise MalformedDescriptor.build(
+            f"it says that none of its elements is null, and its {kind} that {made.null_count} are"
+        )
+    return made
 
 
 @lru_cache(64)
@@ -205,7 +210,9 @@ def _device(kind: int, number: int) -> Device:
 
 
 def _words(told: "Any", copy: "bool | None") -> Column:
-    """Categories: a column by the same road; in some libraries a plain list."""
+    """Categories: a column by the same road; in some libraries a plain list, or a dict of codes and what they mean."""
+    if isinstance(told, dict):
+        told = _by_code(told)
     if isinstance(told, list | tuple):
         return _listed(list(told), copy)
     made = of_chunks([made_of(dataframe.ToldColumn(part, "categories"), copy) for part in dataframe.chunks_of(told)])
@@ -217,6 +224,15 @@ def _words(told: "Any", copy: "bool | None") -> Column:
             raise _needs_copy("its categories are in several chunks")
         made = draft.make("categories in several chunks")
     return made
+
+
+def _by_code(said: "dict[Any, Any]") -> "list[Any]":
+    """The categories that a dict tells, each at the place of its code."""
+    if any(code not in said for code in range(len(said))):
+        raise MalformedDescriptor.build(
+            f"its categories are told for the codes {', '.join(map(repr, list(said)[:8]))}, not from 0 on"
+        )
+    return [said[code] for code in range(len(said))]
 
 
 def _listed(words: "list[Any]", copy: "bool | None") -> Column:

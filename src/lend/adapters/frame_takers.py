@@ -4,6 +4,7 @@ Every refusal here is known to be a panic, an unrelated error or a wrong value i
 the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duckdb 2.0, nanoarrow 0.9.
 """
 
+from lend.adapters import alignment
 from lend.adapters.rules import Reason
 from lend.errors import UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import shows
@@ -152,7 +153,8 @@ def _vendor(column: "Column", library: str) -> None:
 def _shared_by(library: str) -> "Callable[..., Verdict]":
     def judge(column: "Column", rows: "int | None") -> Verdict:
         _vendor(column, library)
-        return Verdict()
+        why = alignment.why(column, library, 16) if library == "arro3" and rows else None
+        return Verdict() if why is None else Verdict(None, why)
 
     return judge
 
@@ -232,6 +234,9 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
             becomes = "Decimal"
         elif dtype.kind == "extension":
             becomes = f"{dtype.value_type}: the name of the extension type is lost"
+    if not copies and rows:
+        why = alignment.why(column, "polars", 4)
+        copies += [] if why is None else [why]
     return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
 
 
@@ -298,6 +303,8 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
             becomes = "the values, decoded"
         elif dtype.kind == "extension":
             becomes = f"{dtype.value_type}: the name of the extension type is lost"
+    if rows == 0:
+        return Verdict(SHARED, "", becomes)
     return Verdict(None, "duckdb copies what it reads, when a query runs", becomes)
 
 

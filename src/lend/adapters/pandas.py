@@ -223,10 +223,14 @@ def _categorical(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column
 
 
 def _single(column: "Column", what: str, wish: _Wish) -> "Column":
-    """One chunk, by a copy where it has several."""
+    """One chunk, by a copy where it has several; of none one without rows."""
     count = len(column.chunks)
     if count == 1:
         return column
+    if not count:
+        from lend.tables.table import of_columns
+
+        return wish.take(of_columns((column.name,), [column], 0).__arrow_c_array__(), None).children[0]
     from lend.columns import refusals
     from lend.columns.converting import combined
 

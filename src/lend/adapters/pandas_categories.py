@@ -25,7 +25,7 @@ def fits(column: "Column") -> bool:
         assert words is not None
         kind = words.dtype.kind
         # its times of a day have no nanoseconds
-        if kind in ("bfloat", "complex", "struct", "map", "union") or words.dtype.arrow == "ttn":
+        if kind in ("bfloat", "complex", "struct", "map", "union") or words.dtype.name == "time64[ns]":
             return False
         if kind == "float":
             numbers = words.tolist()

@@ -2,6 +2,7 @@
 
 from lend._core import copies
 from lend.adapters import pandas_kinds as kinds
+from lend.adapters.asking import guarded
 from lend.adapters.columns import article
 from lend.errors import UnsupportedType
 
@@ -35,8 +36,7 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
         else:
             levels = list(index.names)
             columns, told = [], []
-            for number, label in enumerate(levels):
-                name = kinds.text_of(label) if label is not None else f"__index_level_{number}__"
+            for number, (label, name) in enumerate(zip(levels, level_names(index), strict=True)):
                 columns.append(column_of(_level(index, number, name, wish), name, wish))
                 told.append([name, written(label)])
             made.columns[:0] = columns
@@ -49,6 +49,26 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
         said["names"] = [written(name) for name in frame.columns.names]
     if said:
         made.metadata[KEY] = dumps(said).encode()
+
+
+@guarded
+def noted(obj: "Any") -> "list[str]":
+    """What becomes of the index of a DataFrame or Series, to be told by a plan; of a default one nothing."""
+    index = getattr(obj, "index", None)  # an Index has none
+    if index is None or not hasattr(type(obj), "index") or is_default(index):
+        return []
+    if not hasattr(type(obj), "columns"):
+        return ["the index is no part of a column, and is not carried"]
+    names = [repr(name) for name in level_names(index)]
+    return [f"the index becomes the column{'' if len(names) == 1 else 's'} {', '.join(names)}"]
+
+
+def level_names(index: "Any") -> "list[str]":
+    """The names that its levels have as columns."""
+    return [
+        kinds.text_of(label) if label is not None else f"__index_level_{number}__"
+        for number, label in enumerate(index.names)
+    ]
 
 
 def _level(index: "Any", number: int, name: str, wish: "Any") -> "Any":

@@ -469,7 +469,10 @@ cdef class Column:
         return facts
 
     def __array__(self, dtype=None, *, copy=None):
-        """A NumPy array, where elements have one width and none is null."""
+        """A NumPy array, where elements have one width and none is null; of several chunks or of bits a copy."""
+        if self.record.flags & COLUMN_CHUNKED or self.dtype == "bool_packed":
+            from lend.columns import interfaces
+            return interfaces.written_array(self, dtype, copy)
         return self.view().__array__(dtype, copy=copy)
 
     def __copy__(self):

@@ -10,7 +10,7 @@ from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.parts import elements, mask_bytes
 from lend.dtypes.dtype import logical_of
-from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.views import values
 
 TYPE_CHECKING = False
@@ -134,3 +134,18 @@ def bit_mask(column: "Column") -> "tuple[int, Any]":
     parts.write_bits(made.ptr, 0, 0, parts.n)
     copies.note(refusals.came(column), "nulls as bits", made.nbytes)
     return made.ptr, made
+
+
+def written_array(column: "Column", dtype: "Any", copy: "bool | None") -> "Any":
+    """An array of NumPy's of what lies in several chunks, or in bits: a counted copy, or CopyRequired."""
+    made = column.to("numpy", copy=copy)
+    if dtype is None or made.dtype == dtype:
+        return made
+    if copy is False:
+        raise CopyRequired.build(
+            f"{refusals.named(column)} is {made.dtype}, and an array of {dtype!s:.60} needs a copy, which copy=False "
+            "forbids",
+            came=refusals.came(column),
+            remedy="copy=None; or no dtype",
+        )
+    return made.astype(dtype)

@@ -243,6 +243,7 @@ class ArraysDraft:
                 steps.append(Step("give", f"{_listed(given, len(self.parts))}, as {self._made()}"))
         for part in self.parts:
             notes += [note for note in part.notes() if note not in notes]
+        notes += frame.noted()
         if frame.taken_by == "pandas, as it lies" and frame.rows and any(part.shares for part in self.parts):
             notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(

@@ -11,6 +11,7 @@ from lend import front_columns
 from lend._core.copies import Copy, LookedAt
 from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
+from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import TAKERS, Taker, Verdict, unique
 from lend.adapters.rules import is_installed
@@ -233,6 +234,10 @@ class FrameDraft:
         more = [f"{len(changed) - _SHOWN} more columns get other names"] if len(changed) > _SHOWN else []
         return [f"column {old!r} is called {new!r} there" for old, new in changed[:_SHOWN]] + more
 
+    def noted(self) -> "list[str]":
+        """What became of the index of pandas."""
+        return pandas_index.noted(self.obj) if self.taken_by == _AS_IT_LIES else []
+
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         steps = [Step("take", self.taken_by)]
@@ -267,8 +272,7 @@ class FrameDraft:
                 steps.append(Step("give", f"{way}{_listed(shared, len(self.verdicts))}, as {self._made()}"))
         if self.nulls == "struct" and made_of is Column and self.taker is not None and self.taker.name == "pyarrow":
             notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
-        if _loses_index(self.obj):
-            notes.append("the index of a Series is no part of a column: it does not go along")
+        notes += self.noted()
         if self.taken_by == _AS_IT_LIES and self.rows:
             notes.append("while this is lent, pandas copies a lent block before its next write to it")
         return Plan(
@@ -362,16 +366,6 @@ def _way(obj: "Any", protocol: str) -> str:
 
 
 @guarded
-def _loses_index(obj: "Any") -> bool:
-    """Whether it is a Series of pandas with an index that says something."""
-    cls = type(obj)
-    if module_of(cls).partition(".")[0] != "pandas" or not full_name(cls).endswith("Series"):
-        return False
-    labels = obj.index
-    return not (full_name(type(labels)).endswith("RangeIndex") and (labels.start, labels.step) == (0, 1))
-
-
-@guarded
 def _described(obj: "Any") -> FrameDraft:
     if sources.is_drained(obj):
         raise table_refusals.drained(sources.came(obj))
@@ -388,8 +382,22 @@ def _described(obj: "Any") -> FrameDraft:
 def _taken_once(obj: "Any") -> "Column | Table":
     described = None if shows(type(obj), "__arrow_c_stream__") else front_columns.described(obj)
     if type(described) is Column or (described is None and is_one_column(obj)):
-        return front_columns.column(obj)
+        made = front_columns.column(obj)
+        return made if described is not None or _says_column(obj) else _as_it_reads(made)
     return front_columns.table(obj)
+
+
+def _says_column(obj: "Any") -> bool:
+    """Whether the type of what offers a stream says that it is one column."""
+    return any(shows(type(obj), name) for name in ("dtype", "type", "__len__", "__getitem__"))
+
+
+def _as_it_reads(column: Column) -> "Column | Table":
+    """What came from an object that says nothing of itself: structs without nulls are the rows of a table."""
+    if column.dtype.kind != "struct" or column.null_count:
+        return column
+    table = front_columns.table(column)
+    return of_columns(table.names, list(table.columns), len(table), column.metadata)
 
 
 def is_one_column(obj: "Any") -> bool:
@@ -512,5 +520,6 @@ def survey(obj: "Any", copy: "bool | None") -> Plan:
         target=None,
         protocol=draft.taken_by,
         steps=[Step("take", draft.taken_by)],
+        notes=draft.noted(),
         targets=verdicts,
     )

@@ -72,7 +72,7 @@ class ToldColumn:
     ordered : bool
     """
 
-    __slots__ = ("buffers", "categories", "format", "length", "name", "nulls", "offset", "ordered")
+    __slots__ = ("buffers", "categories", "format", "length", "name", "no_null", "nulls", "offset", "ordered")
 
     def __init__(self, column: "Any", name: str) -> None:
         self.name = name
@@ -93,6 +93,8 @@ class ToldColumn:
             self.categories, self.ordered = _categories(column)
             self.format = _codes(self.format, bits)
         self.nulls = self._nulls(column, kind, given)
+        # what is no text, modin tells as a null of a column of text without nulls
+        self.no_null = self.nulls[0] in ("bitmask", "bytemask") and _says_no_null(column)
         if kind == STRING:
             self.format = self._text(given)
         elif "offsets" in given:
@@ -193,6 +195,16 @@ def asked(obj: "Any", name: str) -> "Any":
     """What is a method in the protocol and a property in some libraries, or the other way round."""
     found = getattr(obj, name)
     return found() if callable(found) else found
+
+
+def _says_no_null(column: "Any") -> bool:
+    """Whether a column counts its nulls, and there are none: some cannot be asked."""
+    try:
+        return bool(asked(column, "null_count") == 0)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - a mask is enough, whatever counting it raises
+        return False
 
 
 def count(value: "Any", what: str, largest: int = 1 << 62) -> int:
