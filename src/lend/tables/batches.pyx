@@ -145,7 +145,8 @@ cdef tuple device_of(Table table):
             found.add(owner.place)
     else:
         for column in table.made:
-            found.add((column.record.device_type, column.record.device_id))
+            if column.record.device_type:  # one that could not be read is nowhere, and says why when it is asked
+                found.add((column.record.device_type, column.record.device_id))
     if len(found) > 1:
         raise refusals.several_devices(table)
     return found.pop() if found else (1, 0)
