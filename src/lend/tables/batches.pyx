@@ -7,7 +7,7 @@ from lend._core.arrow_layout cimport Layout, has_validity, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend.columns.giving cimport describe_named, event_of, sayable
 from lend.columns.giving cimport fill as fill_column
-from lend.columns.column cimport Column
+from lend.columns.column cimport Column, held
 from lend.protocols.arrow cimport (
     array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule,
 )
@@ -145,8 +145,8 @@ cdef tuple device_of(Table table):
             found.add(owner.place)
     else:
         for column in table.made:
-            if column.record.device_type:  # one that could not be read is nowhere, and says why when it is asked
-                found.add((column.record.device_type, column.record.device_id))
+            held(column)  # one that could not be read says why
+            found.add((column.record.device_type, column.record.device_id))
     if len(found) > 1:
         raise refusals.several_devices(table)
     return found.pop() if found else (1, 0)
