@@ -89,7 +89,7 @@ def _column(column: Column, flags: int) -> Column:
             )
         column = converting.combined(column)
     elif len(column.chunks) != 1:
-        column = (full or list(column.chunks) or [_nothing(column)])[0]
+        column = (full or list(column.chunks) or [nothing(column)])[0]
     if flags and column.device.is_host:
         column = converting.arrow_form(column)
         if flags & _COPY:
@@ -97,7 +97,7 @@ def _column(column: Column, flags: int) -> Column:
     return column
 
 
-def _nothing(column: Column) -> Column:
+def nothing(column: Column) -> Column:
     """A column without chunks, as one of no elements."""
     return _empty(column.dtype, column.name, column.metadata)
 

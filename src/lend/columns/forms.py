@@ -169,7 +169,7 @@ def _no_arrow(parts: Anatomy) -> UnsupportedType:
 
 def _arrow_data(parts: Anatomy, lead: int, dtype: DType) -> Writing:
     n = parts.n + lead
-    if parts.dtype.kind == "bool":
+    if parts.dtype.kind == "bool" and dtype != parts.dtype:  # bools that stay bytes are elements like others
         return Writing((n + 7) // 8, lambda to: kernels.bytes_to_bits(to, 0, parts.at(-lead), parts.step, 0, n))
     if dtype.name == "date32" and parts.width == 8:
         return Writing(4 * n, partial(_days, parts, lead))
