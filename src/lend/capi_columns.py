@@ -8,6 +8,7 @@ from lend.columns.column import Column
 from lend.columns.drafts import kept, lead_of
 from lend.columns.forms import arrow_elements
 from lend.columns.giving import device_array
+from lend.columns.joining import nothing
 from lend.columns.roles import BOOL8
 from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout
 from lend.tables.table import Table
@@ -95,23 +96,6 @@ def _column(column: Column, flags: int) -> Column:
         if flags & _COPY:
             column = converting.compact(column)
     return column
-
-
-def nothing(column: Column) -> Column:
-    """A column without chunks, as one of no elements."""
-    return _empty(column.dtype, column.name, column.metadata)
-
-
-def _empty(dtype: "Any", name: str = "", metadata: "dict[bytes, bytes] | None" = None) -> Column:
-    return Column.from_buffers(
-        dtype,
-        0,
-        {},
-        children=[_empty(child) for _, child in dtype.children],
-        dictionary=None if dtype.dictionary is None else _empty(dtype.dictionary),
-        name=name,
-        metadata=metadata,
-    )
 
 
 def _plainly(column: Column) -> Column:

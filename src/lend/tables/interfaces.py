@@ -4,9 +4,9 @@ XGBoost, whose form it is, reads nulls as bits: https://xgboost.readthedocs.io/e
 """
 
 from lend._core.letting_go import lets_go
-from lend.capi_columns import nothing
 from lend.columns import converting, interfaces
 from lend.columns.column import Column
+from lend.columns.joining import nothing
 from lend.errors import LendError
 
 TYPE_CHECKING = False
