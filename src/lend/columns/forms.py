@@ -222,6 +222,8 @@ def contiguous(column: Column) -> Draft:
 def _contiguous_chunk(column: Column) -> Draft:
     parts = Anatomy(column)
     reasons = _how_laid(parts)
+    if parts.n == 1 and parts.layout == "fixed" and parts.offset and parts.step != parts.width:
+        reasons.insert(0, "stride")  # an offset counts elements that lie side by side, of one alone, too
     if not reasons:
         return unchanged(column)
     lead = lead_of(parts, keeps_bits=parts.form == "bitmask")
