@@ -8,6 +8,7 @@ from lend.columns.column import Column
 from lend.columns.drafts import kept, lead_of
 from lend.columns.forms import arrow_elements
 from lend.columns.giving import device_array
+from lend.columns.joining import nothing
 from lend.columns.roles import BOOL8
 from lend.errors import CopyRequired, LendError, NotLendable, UnsupportedLayout
 from lend.tables.table import Table
@@ -89,29 +90,12 @@ def _column(column: Column, flags: int) -> Column:
             )
         column = converting.combined(column)
     elif len(column.chunks) != 1:
-        column = (full or list(column.chunks) or [_nothing(column)])[0]
+        column = (full or list(column.chunks) or [nothing(column)])[0]
     if flags and column.device.is_host:
         column = converting.arrow_form(column)
         if flags & _COPY:
             column = converting.compact(column)
     return column
-
-
-def _nothing(column: Column) -> Column:
-    """A column without chunks, as one of no elements."""
-    return _empty(column.dtype, column.name, column.metadata)
-
-
-def _empty(dtype: "Any", name: str = "", metadata: "dict[bytes, bytes] | None" = None) -> Column:
-    return Column.from_buffers(
-        dtype,
-        0,
-        {},
-        children=[_empty(child) for _, child in dtype.children],
-        dictionary=None if dtype.dictionary is None else _empty(dtype.dictionary),
-        name=name,
-        metadata=metadata,
-    )
 
 
 def _plainly(column: Column) -> Column:

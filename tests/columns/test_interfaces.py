@@ -274,3 +274,22 @@ def test_xgboost_reads_it():
     rows = matrix.get_data().toarray().tolist()
     assert matrix.num_nonmissing() == 12
     assert rows == [[1, 0.5, 1, 1], [0, 0, 2, 0], [3, 2.5, 0, 0], [4, 3.5, 4, 1]]
+
+
+@pytest.mark.parametrize("mask", [True, False])
+def test_no_elements_have_an_interface_though_they_have_no_memory(mask):
+    facts = lend.Column.from_buffers("int32", 0, {}).array_interface(mask=mask).__array_interface__
+    assert (facts["shape"], facts["typestr"][1:], "mask" in facts) == ((0,), "i4", False)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "dictionary", "no chunk"])
+def test_no_rows_have_interfaces_of_every_column(kind):
+    pa = pytest.importorskip("pyarrow")
+    columns = {
+        "bool": pa.array([], pa.bool_()),
+        "int8": pa.array([], pa.int8()),
+        "dictionary": pa.array([], pa.dictionary(pa.int8(), pa.string())),
+        "no chunk": pa.chunked_array([], pa.int8()),
+    }
+    (facts,) = lend.table(pa.table({"a": columns[kind]})).array_interfaces()
+    assert (facts["shape"], facts["typestr"][1:], "mask" in facts) == ((0,), "u1" if kind == "bool" else "i1", False)

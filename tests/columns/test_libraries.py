@@ -260,3 +260,16 @@ def test_bits_of_torch_are_refused_as_lend_view_refuses_them():
     with pytest.raises(lend.LendError) as column:
         lend.column(tensor)
     assert str(column.value) == str(view.value)
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3", "duckdb", "pandas"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_days_and_fixed_bytes_of_numpy_go_to_every_library(order, target):
+    np = pytest.importorskip("numpy")
+    pytest.importorskip(target)
+    days = np.array(["1970-01-02", "2020-02-29"], f"{order}M8[D]")
+    table = lend.table({"day": days, "bytes": np.array([b"ab", b"cde"], "S3")})
+    lend.explain(table, target)
+    made = lend.to(table, target)
+    rows = made.fetchall() if target == "duckdb" else list(zip(*[c.tolist() for c in lend.table(made)], strict=True))
+    assert rows == list(zip(days.tolist(), [b"ab\0", b"cde"], strict=True))

@@ -231,3 +231,12 @@ def test_pyarrow_gets_an_array_of_one_chunk_and_a_chunked_array_of_several():
     assert forms.texts(TEXT, "bits").__arrow_array__(pa.large_string()).type == pa.large_string()
     made = lend.column(Streamed(Node("l"), chunks)).__arrow_array__()
     assert (type(made), made.to_pylist()) == (pa.ChunkedArray, [1, 2])
+
+
+@pytest.mark.parametrize("laid", ["strided", "backwards"])
+@pytest.mark.parametrize("before", [[], [True, None, False]])
+@pytest.mark.parametrize("form", ["bits", "bytes of 1"])
+def test_bools_of_a_byte_that_lie_apart_are_brought_together_for_bool8(form, before, laid):
+    column = forms.numbers("bool", [True, None, False], form, laid, before=before)
+    found = lend.column(column.__arrow_c_array__(asked("c", metadata=BOOL8)))
+    assert (found.dtype, found.tolist()) == ("bool", [True, None, False])

@@ -269,3 +269,14 @@ def test_days_of_numpy_are_dates():
     column = lend.column(days)
     assert column.tolist() == [datetime.date(1970, 1, 2), None, datetime.date(2019, 4, 14)]
     assert column[2] == datetime.date(2019, 4, 14)
+
+
+@pytest.mark.parametrize("laid", ["swapped", "swapped and strided"])
+@pytest.mark.parametrize("dtype", ["datetime64[us]", "datetime64[s]", "datetime64[D]", "timedelta64[ms]"])
+def test_times_in_the_other_byte_order_are_the_same_times(dtype, laid):
+    np = pytest.importorskip("numpy")
+    plain = np.array([1, 2, 3], "i8").astype(dtype)
+    swapped = plain.astype(plain.dtype.newbyteorder("S"))
+    column = lend.column(np.repeat(swapped, 2)[::2] if laid.endswith("strided") else swapped)
+    assert column.tolist() == plain.tolist()
+    assert column[1] == plain.tolist()[1]

@@ -5,6 +5,7 @@ import math
 import pytest
 
 import lend
+from lend.columns import building
 from lend.errors import CopyRequired, UnsupportedType
 from support import column_forms
 
@@ -315,3 +316,81 @@ def test_a_masked_array_goes_to_pyarrow_with_its_nulls(options):
     made = lend.to(given, "pyarrow", **options)
     assert made.to_pylist() == [1, 7 if options else None, 3]
     assert lend.explain(given, "pyarrow", **options).bytes_copied == (24 if options else 1)
+
+
+# -- chunks of which some have no nulls, and what libraries cannot take -----------------------------------------------
+
+
+@pytest.mark.parametrize("laid", column_forms.LAID)
+@pytest.mark.parametrize("second", [None, "bits", "bytes of 1"])
+@pytest.mark.parametrize("target", ["pyarrow", "arro3"])
+def test_a_chunk_without_nulls_goes_as_arrow_has_it_beside_one_that_is_filled(target, second, laid):
+    pytest.importorskip(target)
+    parts = [
+        column_forms.numbers("int64", [1, None, 3], "bits", laid),
+        column_forms.numbers("int64", [4, 5], second, laid),
+    ]
+    column = building.of_chunks(parts)
+    plan = lend.explain(column, target, nulls=("fill", 7))
+    with lend.copies() as counted:
+        made = lend.to(column, target, nulls=("fill", 7))
+    assert lend.column(made).tolist() == [1, 7, 3, 4, 5]
+    assert told(plan) == counted.bytes
+
+
+@pytest.mark.parametrize("target", OF_COLUMNS)
+def test_a_bool_is_no_number_to_put_under_nulls(target):
+    pytest.importorskip(target)
+    for ask in (lend.explain, lend.to):
+        with pytest.raises(UnsupportedType, match="True is no value of int64"):
+            ask(pa.array([1, None]), target, nulls=("fill", True))
+
+
+@pytest.mark.parametrize(("kind", "value"), [("float16", 1e5), ("float32", 1e300), ("float64", 10**400)])
+@pytest.mark.parametrize("target", ["numpy", *OF_COLUMNS])
+def test_a_number_that_has_no_room_is_not_put_under_nulls_as_infinity(target, kind, value):
+    pytest.importorskip(target)
+    column = column_forms.numbers(kind, [1.5, None], "bits")
+    for ask in (lend.explain, lend.to):
+        with pytest.raises(UnsupportedType, match="is no value of float"):
+            ask(column, target, nulls=("fill", value))
+
+
+def test_a_number_beyond_bfloat16_is_not_put_under_nulls_as_infinity():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    np = pytest.importorskip("numpy")
+    masked = np.ma.MaskedArray(np.array([1, 2], ml_dtypes.bfloat16), [False, True])
+    with pytest.raises(UnsupportedType, match="is no value of bfloat16"):
+        lend.to(masked, "numpy", nulls=("fill", 3.4e38))
+    assert lend.to(masked, "numpy", nulls=("fill", -math.inf)).tolist() == [1, -math.inf]
+
+
+CUT = {
+    "lists": (pa.list_(pa.bool_(), 2), [[True, False], None, [False, None]]),
+    "lists of lists": (pa.list_(pa.list_(pa.int8(), 2), 1), [[[1, 2]], None, [[3, None]], [None]]),
+    "lists in structs": (pa.struct({"a": pa.list_(pa.int8(), 2)}), [{"a": [1, 2]}, None, {"a": None}]),
+    "lists in lists of any length": (pa.list_(pa.list_(pa.int8(), 2)), [[[1, 2]], None, [[3, None]], [None], []]),
+}
+
+
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize("start", [0, 1, 7, 8, 9])
+@pytest.mark.parametrize("name", CUT)
+def test_polars_takes_lists_of_one_length_however_they_are_cut(name, start, copy):
+    pytest.importorskip("polars")
+    kind, rows = CUT[name]
+    whole = pa.array(rows * 4, kind)
+    for cut in (whole[start:], whole[start : start + 2], pa.chunked_array([whole[:2], whole[start:]])):
+        plan = lend.explain(cut, "polars", copy=copy)
+        with lend.copies() as counted:
+            made = lend.to(cut, "polars", copy=copy)
+        assert made.to_list() == cut.to_pylist()
+        assert told(plan) == counted.bytes
+
+
+def test_polars_shares_the_elements_of_lists_that_are_cut_at_a_byte():
+    pytest.importorskip("polars")
+    whole = pa.array([[1, 2], None] * 8, pa.list_(pa.int64(), 2))
+    assert told(lend.explain(whole[8:], "polars", copy=False)) == 0
+    with pytest.raises(CopyRequired, match="nulls of lists that begin within a byte"):
+        lend.to(whole[1:], "polars", copy=False)

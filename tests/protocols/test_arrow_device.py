@@ -324,3 +324,54 @@ def test_pyarrow_takes_it_by_its_device_array():
     column = Column.from_buffers("int64", 2, {"data": struct.pack("2q", 1, 2)})
     made = pyarrow.Array._import_from_c_device_capsule(*column.__arrow_c_device_array__())
     assert made.to_pylist() == [1, 2]
+
+
+# -- handed on -----------------------------------------------------------------------------------------------------
+
+
+class Array:
+    """It has the device method alone."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def __arrow_c_device_array__(self, requested_schema=None, **options):
+        return self.made.capsules()
+
+
+class Chunks:
+    """It has the device method of streams alone."""
+
+    def __init__(self, *parts):
+        self.streamed = StreamedOnDevice(Node("l", 0, buffers=[None, None]), parts)
+
+    def __arrow_c_device_stream__(self, requested_schema=None, **options):
+        return self.streamed.__arrow_c_device_stream__()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numpy.ma", "torch", "memoryview", "pyarrow", "polars", "arro3", "pandas"])
+def test_what_has_device_methods_alone_goes_to_every_library(target):
+    if target != "memoryview":
+        pytest.importorskip(target.partition(".")[0])
+    lend.explain(Array(OnDevice(numbers(4, 5))), target)
+    for made in (Array(OnDevice(numbers(4, 5))), Chunks(OnDevice(numbers(4)), OnDevice(numbers(5)))):
+        assert lend.column(lend.to(made, target, alias_readonly=True)).tolist() == [4, 5]
+
+
+def test_nulls_of_what_has_device_methods_alone_are_shown_as_asked():
+    pytest.importorskip("numpy")
+    made = Array(OnDevice(Node("l", 2, 1, buffers=[b"\1", struct.pack("2q", 4, 5)])))
+    assert lend.to(made, "numpy", nulls=("fill", 7)).tolist() == [4, 7]
+
+
+def test_it_is_told_where_a_device_array_can_go():
+    plan = lend.explain(Array(OnDevice(numbers(4, 5))))
+    assert "int64[2]" in plan.source
+
+
+def test_a_column_is_on_one_device():
+    parts = [OnDevice(far(), CUDA, 0), OnDevice(far(), CUDA, 1)]
+    with pytest.raises(UnsupportedLayout, match=r"its chunks are on several devices \(cuda:0, cuda:1\)"):
+        lend.column(StreamedOnDevice(Node("l", 0, buffers=[None, None]), parts, CUDA))
+    gc.collect()
+    assert [part.released for part in parts] == [{"": 1}] * 2

@@ -23,6 +23,7 @@ from lend.errors import (
     UnsupportedLayout,
     UnsupportedType,
 )
+from support import column_forms
 from support.arrow_layouts import Kind, encode, values_of
 from support.arrow_structs import Made, Node
 from support.told_frames import BITS, BYTES, SENTINEL, Shown, ToldFrame, floats, ints
@@ -563,3 +564,12 @@ def test_pyarrow_reads_all_of_it(start):
     source = chunked(pa).append_column("b", [[True, None, False, True, None, True]])[start:]
     source = source.append_column("c", source["s"].dictionary_encode())
     assert interchange.from_dataframe(lend.table(source).__dataframe__()).to_pylist() == source.to_pylist()
+
+
+@pytest.mark.parametrize("form", [None, "bits", "bytes of 1"])
+@pytest.mark.parametrize("laid", ["strided", "backwards", "swapped and strided"])
+def test_one_element_behind_others_that_lie_apart_is_found_where_its_offset_says(laid, form):
+    column = column_forms.numbers("int32", [7], form, laid, before=[1, 2, 3])
+    shown = lend.table({"x": column}).__dataframe__().get_column(0)
+    data, _ = shown.get_buffers()["data"]
+    assert struct.unpack_from("=i", ctypes.string_at(data.ptr, data.bufsize), 4 * shown.offset) == (7,)

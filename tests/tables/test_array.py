@@ -6,6 +6,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired, UnsupportedType
+from support import column_forms
 
 np = pytest.importorskip("numpy")
 pa = pytest.importorskip("pyarrow")
@@ -104,3 +105,21 @@ def test_without_a_copy_there_is_none():
 def test_the_shape_and_length_are_those_of_the_array():
     table = lend.table(pa.table({"a": [1, 2, 3], "b": [1, 2, 3]}))
     assert (table.shape, len(table)) == (np.asarray(table).shape, 3)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool", "U4", "S4"])
+@pytest.mark.parametrize("form", ["bits", "nan"])
+def test_nulls_are_none_of_the_values_of_a_dtype_that_has_no_word_for_them(form, dtype):
+    table = lend.table({"a": column_forms.numbers("float64", [1.5, None], form)})
+    with pytest.raises(UnsupportedType, match="column 'a' has nulls, which no value of"):
+        np.asarray(table, dtype=dtype)
+
+
+def test_text_with_nulls_is_no_text_of_them():
+    with pytest.raises(UnsupportedType, match="column 'a' has nulls, which no value of <U9 says"):
+        array({"a": ["x", None]}, dtype="U9")
+
+
+def test_what_numpy_cannot_convert_is_refused():
+    with pytest.raises(UnsupportedType, match="NumPy makes no int64 of these values: invalid literal"):
+        array({"a": ["x"]}, dtype="int64")

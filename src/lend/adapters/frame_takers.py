@@ -130,7 +130,14 @@ def parts_of(dtype: "DType") -> "Iterator[DType]":
 
 
 def format_of(dtype: "DType") -> str:
-    return "b" if dtype.name == "bool" else dtype.newbyteorder("native").arrow
+    """Arrow's format of what lend makes of a dtype for Arrow data."""
+    if dtype.name == "bool":
+        return "b"
+    if dtype.kind == "bytes":
+        return f"w:{dtype.itemsize}"
+    if dtype.kind == "datetime" and dtype.unit == "D":
+        return "tdD"
+    return dtype.newbyteorder("native").arrow
 
 
 def refused(column: "Column", library: str, what: str, remedy: "str | None" = None) -> UnsupportedType:

@@ -83,11 +83,11 @@ def objects(columns: "list[list[Any]]", shape: "tuple[int, ...]") -> "Any":
     return made
 
 
-def texts(values: "list[str | None]", kind: str) -> "Any":
-    """Strings of NumPy's own: of fixed length ("U"), or of any (None where one is null)."""
+def texts(values: "list[str | float | None]", kind: str) -> "Any":
+    """Strings of NumPy's own: of fixed length ("U"), or of any, with what stands for null among them (None, NaN)."""
     import numpy as np
 
     if kind == "U":
         return np.array(values, dtype=str)
-    lost = any(value is None for value in values)
-    return np.array(values, dtype=np.dtypes.StringDType(na_object=None) if lost else np.dtypes.StringDType())
+    lost = [value for value in values if type(value) is not str][:1]
+    return np.array(values, dtype=np.dtypes.StringDType(na_object=lost[0]) if lost else np.dtypes.StringDType())

@@ -41,19 +41,36 @@ def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "A
         found = np.result_type(*map(_dtype, columns)) if columns else np.dtype("float64")
     made = np.empty((len(table), len(columns)), found, order="F")
     for place, column in enumerate(columns):
-        if found.kind in "biu" and _has_lost(column):
+        told = found if wanted is None else wanted
+        if told.kind in "biuSU" and column.null_count:
             raise UnsupportedType.build(
-                f"{refusals.named(column)} has nulls, which no value of {found} says",
-                wanted=str(found),
+                f"{refusals.named(column)} has nulls, which no value of {told} says",
+                wanted=str(told),
                 came=refusals.came(column),
-                remedy="a dtype of floats, with NaN for null; or lend.to(column, ..., nulls=('fill', value))",
+                remedy=[
+                    "no dtype=: NaN for null among numbers, None among others",
+                    "or the column with a value for null: lend.to(column, ..., nulls=('fill', value))",
+                ],
             )
         start = 0
         for part in column.chunks:
             made[start : start + len(part), place] = _numbers(part) if numbers else _objects(part)
             start += len(part)
     copies.note(f"{len(columns)} columns of {len(table)} rows", "__array__ of a table", made.nbytes)
-    return made if wanted is None or wanted == found else made.astype(wanted)
+    return made if wanted is None or wanted == found else _converted(made, wanted, table)
+
+
+def _converted(made: "Any", wanted: "Any", table: "Table") -> "Any":
+    """As NumPy makes it of values, or refused where it makes none."""
+    try:
+        return made.astype(wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnsupportedType.build(
+            f"NumPy makes no {wanted} of these values: {error!s:.200}",
+            wanted=str(wanted),
+            came=repr(table),
+            remedy="no dtype=, for what they are; or a selection without them: table.select([...])",
+        ) from None
 
 
 def _is_number(column: "Column") -> bool:

@@ -34,28 +34,32 @@ MASK = Nulls("bytemask", 1)
 # -- Arrow data --------------------------------------------------------------------------------------------------------
 
 
-def arrow_form(column: Column) -> Draft:
-    """As Arrow has it: bits for nulls and bools, elements side by side in this machine's byte order."""
-    return each_chunk(column, _arrow_chunk)
+def arrow_form(column: Column, *, flat: bool = False) -> Draft:
+    """As Arrow has it: bits for nulls and bools, elements side by side in this machine's byte order.
+
+    `flat`: lists of one length that have nulls are cut out of nothing, as polars panics of such (seen with 2.1).
+    """
+    return each_chunk(column, partial(_arrow_chunk, flat=flat))
 
 
-def _arrow_chunk(column: Column) -> Draft:
+def _arrow_chunk(column: Column, flat: bool = False) -> Draft:
     parts = Anatomy(column)
     dtype, reasons = arrow_elements(parts)
     nulls = (
         None if parts.nulls.kind == "none" or (parts.form == "bitmask" and not parts.missing) else _nulls_bits(parts)
     )
-    kids = [_arrow_chunk(child) for child in column.children]
+    late = flat and parts.layout == "fixed list" and "validity" in column.buffers and _is_cut(parts)
+    kids = [_arrow_chunk(child, flat) for child in column.children]
     words = None if column.dictionary is None else _arrow_chunk(column.dictionary)
     if words is not None and not words.same:
         dtype = retyped(dtype, dictionary=words.dtype)
     inner = [kid for kid in (*kids, *([words] if words else ())) if not kid.same]
-    if not reasons and nulls is None and not inner and dtype == parts.dtype:
+    if not reasons and nulls is None and not inner and dtype == parts.dtype and not late:
         return unchanged(column)
-    lead = lead_of(parts, keeps_bits=(parts.form == "bitmask" and nulls is None) or parts.layout == "bits")
+    lead = lead_of(parts, keeps_bits=(parts.form == "bitmask" and nulls is None and not late) or parts.layout == "bits")
     draft = kept(parts, lead)
-    if any(not kid.same for kid in kids):
-        draft.children = [_arrow_chunk(kid.source) for kid in draft.children]
+    if flat or any(not kid.same for kid in kids):
+        draft.children = [_arrow_chunk(kid.source, flat) for kid in draft.children]
         dtype = retyped(dtype, [kid.dtype for kid in draft.children])
     draft.dtype = dtype
     if words is not None:
@@ -69,8 +73,16 @@ def _arrow_chunk(column: Column) -> Draft:
             draft.nulls = BITS
             draft.buffers["validity"] = bitmap(parts, lead)
             reasons.append(_NULLS[parts.form])
+    elif late and parts.offset % 8 and parts.n:
+        draft.buffers["validity"] = bitmap(parts)
+        reasons.append("nulls of lists that begin within a byte")
     draft.reasons = list(dict.fromkeys([*reasons, *merged(inner)]))
     return draft
+
+
+def _is_cut(parts: Anatomy) -> bool:
+    """Whether lists of one length are cut out of more: their elements are others than those of their child."""
+    return parts.offset > 0 or len(parts.column.children[0]) != parts.n * int(parts.dtype.length or 0)
 
 
 def _nulls_bits(parts: Anatomy) -> bool:
@@ -157,7 +169,7 @@ def _no_arrow(parts: Anatomy) -> UnsupportedType:
 
 def _arrow_data(parts: Anatomy, lead: int, dtype: DType) -> Writing:
     n = parts.n + lead
-    if parts.dtype.kind == "bool":
+    if parts.dtype.kind == "bool" and dtype != parts.dtype:  # bools that stay bytes are elements like others
         return Writing((n + 7) // 8, lambda to: kernels.bytes_to_bits(to, 0, parts.at(-lead), parts.step, 0, n))
     if dtype.name == "date32" and parts.width == 8:
         return Writing(4 * n, partial(_days, parts, lead))
@@ -210,6 +222,8 @@ def contiguous(column: Column) -> Draft:
 def _contiguous_chunk(column: Column) -> Draft:
     parts = Anatomy(column)
     reasons = _how_laid(parts)
+    if parts.n == 1 and parts.layout == "fixed" and parts.offset and parts.step != parts.width:
+        reasons.insert(0, "stride")  # an offset counts elements that lie side by side, of one alone, too
     if not reasons:
         return unchanged(column)
     lead = lead_of(parts, keeps_bits=parts.form == "bitmask")

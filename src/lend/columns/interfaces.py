@@ -108,7 +108,8 @@ def lying(column: "Column") -> "View":
     dtype = column.dtype
     if column.stride is None or dtype.dictionary is not None or logical_of(dtype) is not None:
         raise refusals.no_view(column, f"no array interface has elements that are {dtype}")
-    found: View = elements(column, column.offset)
+    # of no elements there may be no memory
+    found: View = elements(column, column.offset) if len(column) else column.view()
     return found if found.dtype == dtype else found.reinterpret(dtype)
 
 

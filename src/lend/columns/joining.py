@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lend.dtypes.dtype import DType
+
 _LARGEST = 2**31 - 1
 _WIDE = {"u": "U", "z": "Z", "+l": "+L"}
 _BLOCK = 1 << 14
@@ -318,3 +320,20 @@ def _copied_views(parts: Anatomy) -> Draft:
 
 def _texts(texts: "list[memoryview]", size: int) -> Writing:
     return Writing(size, lambda to: kernels.gather(to, 1, b"".join(texts), 1, 1, 1, size))  # type: ignore[arg-type]
+
+
+def nothing(column: Column) -> Column:
+    """A column without chunks, as one of no elements."""
+    return _empty(column.dtype, column.name, column.metadata)
+
+
+def _empty(dtype: "DType", name: str = "", metadata: "dict[bytes, bytes] | None" = None) -> Column:
+    return Column.from_buffers(
+        dtype,
+        0,
+        {},
+        children=[_empty(child) for _, child in dtype.children],
+        dictionary=None if dtype.dictionary is None else _empty(dtype.dictionary),
+        name=name,
+        metadata=metadata,
+    )

@@ -50,6 +50,11 @@ cdef Column chunked(list chunks, SchemaOwner types):
             from lend.columns import refusals
             raise refusals.too_long(len(chunks))
         made.record.length += part.record.length
+        if part is not chunks[0] and (
+            part.record.device_type != made.record.device_type or part.record.device_id != made.record.device_id
+        ):
+            from lend.columns import refusals
+            raise refusals.several_devices(chunks)
         made.record.type = part.record.type
         made.record.device_type = part.record.device_type
         made.record.device_id = part.record.device_id

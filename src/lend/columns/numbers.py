@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from lend.dtypes.dtype import DType
 
-_FLOATS = {2: "e", 4: "f", 8: "d"}
+_FLOATS = {2: "=e", 4: "=f", 8: "=d"}  # not as C has them: what is beyond them would be infinity
 
 
 def packed(stored: "DType", value: "Any") -> "bytes | None":
@@ -27,9 +27,11 @@ def packed(stored: "DType", value: "Any") -> "bytes | None":
         if kind == "float" and size in _FLOATS:
             return struct.pack(_FLOATS[size], value)
         if kind == "bfloat":
-            word = struct.unpack("I", struct.pack("f", value))[0]
+            word = struct.unpack("=I", struct.pack("=f", value))[0]
             # to the nearest, of two as near the even one; NaN stays one
             rounded = word >> 16 | 0x40 if value != value else (word + 0x7FFF + (word >> 16 & 1)) >> 16  # noqa: PLR0124
+            if rounded & 0x7FFF == 0x7F80 and word & 0x7FFFFFFF != 0x7F800000:
+                return None  # beyond it: infinity was not asked for
             return int(rounded).to_bytes(2, sys.byteorder)
     except (OverflowError, TypeError, ValueError, struct.error):
         pass

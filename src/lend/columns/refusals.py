@@ -4,6 +4,7 @@ from lend.errors import LeaseLost, LendError, MalformedDescriptor, UnsupportedLa
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -53,6 +54,15 @@ def _counted(count: int) -> str:
 
 def too_long(chunks: int) -> LendError:
     return MalformedDescriptor.build(f"its {chunks} chunks have more elements in all than can be counted")
+
+
+def several_devices(chunks: "Sequence[Column]") -> LendError:
+    places = ", ".join(dict.fromkeys(str(chunk.device) for chunk in chunks))
+    return UnsupportedLayout.build(
+        f"its chunks are on several devices ({places}), and a column is on one",
+        came=came(chunks[0]),
+        remedy="a stream of each device by itself, of the library that made it",
+    )
 
 
 def named(column: "Column") -> str:

@@ -16,29 +16,36 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 _BLOCK = 1 << 20
+_LISTS = ("fixed list", "list")
 
 
 def mask_of(column: "Column", shape: "tuple[int, ...]", wish: Wish) -> "Run | None":
     """A byte for each element, 1 where it is null, in the shape of the elements; None where none is."""
-    full = [part for part in column.chunks if len(part)]
-    lists = layout_of(column.dtype) in ("fixed list", "list") and column.dtype.dictionary is None
-    if layout_of(column.dtype) == "struct":
-        return _record_mask(full, column)
-    while lists and full:
-        spans = []
-        for part in full:
-            parts = Anatomy(part)
-            length = base(part.dtype).length or 0
-            spans.append((parts.offset * length, (parts.offset + parts.n) * length)
-                         if parts.layout == "fixed list" else parts.span(0, parts.n))  # fmt: skip
-        full = [part.children[0][start:stop] for part, (start, stop) in zip(full, spans, strict=True)]
-        lists = bool(full) and layout_of(full[0].dtype) in ("fixed list", "list")
-    made = _mask(full, column, wish.copy)
+    full, dtype = [part for part in column.chunks if len(part)], column.dtype
+    while layout_of(dtype) in _LISTS:
+        full = [child for child in [_within(part)[0] for part in full] if len(child)]
+        dtype = _inner(dtype)
+    made = _record_mask(full, dtype, column) if layout_of(dtype) == "struct" else _mask(full, column, wish.copy)
     if made is not None:
         made.shape = shape
         if made.view is not None:
             made.view = made.view.reshape(shape)
     return made
+
+
+def _inner(dtype: DType) -> DType:
+    """The type of the elements of lists."""
+    return dtype.children[0][1] if dtype.children else base(dtype).children[0][1]
+
+
+def _within(column: "Column") -> "tuple[Column, int]":
+    """The elements of the lists of a chunk, all of which have one length, and that length."""
+    parts = Anatomy(column)
+    if parts.layout == "fixed list":
+        length = int(base(column.dtype).length or 0)
+        return column.children[0][parts.offset * length : (parts.offset + parts.n) * length], length
+    start, stop = parts.span(0, parts.n)
+    return column.children[0][start:stop], (stop - start) // parts.n if parts.n else 0
 
 
 def _mask(columns: "list[Column]", whole: "Column", copy: bool) -> "Run | None":
@@ -59,12 +66,16 @@ def _mask(columns: "list[Column]", whole: "Column", copy: bool) -> "Run | None":
     return made
 
 
-def no_mask(column: "Column") -> Run:
-    """A mask of nothing, where another column beside has one."""
-    made, n = Run(column, DType("bool"), (len(column),)), len(column)
-    made.nbytes, made.reasons = n, ["a mask of bytes"]
-    made.pieces = [(n, lambda to: kernels.gather(to, 1, b"\0", 0, 1, 1, n))]  # type: ignore[arg-type]
+def no_mask(column: "Column", dtype: "DType | None" = None) -> Run:
+    """A mask of nothing, where another column beside has one, of the dtype that is given."""
+    made, n = Run(column, dtype or DType("bool"), (len(column),)), len(column)
+    made.nbytes, made.reasons = n * int(made.dtype.itemsize), ["a mask of bytes"]
+    made.pieces = [(made.nbytes, partial(_write_none, made.nbytes))]
     return made
+
+
+def _write_none(n: int, to: int) -> None:
+    kernels.gather(to, 1, b"\0", 0, 1, 1, n)  # type: ignore[arg-type]
 
 
 def _write_mask(parts: Anatomy, to: int) -> None:
@@ -79,31 +90,89 @@ def _are_truths(mask: "View") -> bool:
     )
 
 
-def _record_mask(columns: "list[Column]", whole: "Column") -> "Run | None":
-    """Of structs a byte for each field: where it is null, or its struct."""
-    names = [name for name, _ in base(whole.dtype).children]
-    rows = [Anatomy(column) for column in columns]
-    fields = [
-        [Anatomy(column.children[i][parts.offset : parts.offset + parts.n])
-         for column, parts in zip(columns, rows, strict=True)]
-        for i in range(len(names))
-    ]  # fmt: skip
-    if not any(forms.null_count(parts) for parts in (*rows, *[part for field in fields for part in field])):
+# -- of structs, a byte for each element of each field ----------------------------------------------------------------
+
+
+def _record_mask(columns: "list[Column]", dtype: DType, whole: "Column") -> "Run | None":
+    """Of structs a byte for each element of each field, at whatever depth: where it is null, or its struct."""
+    if not any(map(_has_null, columns)):
         return None
-    made = Run(whole, DType([(name, "bool") for name in names]), (sum(parts.n for parts in rows),))
-    made.nbytes = made.shape[0] * len(names)
+    truths, _ = _truths(columns, dtype)
+    made = Run(whole, truths, (sum(map(len, columns)),))
     made.reasons = ["a mask of bytes"]
-    made.pieces = [(made.nbytes, partial(_write_record_mask, rows, fields))]
+    width = int(truths.itemsize)
+    made.pieces = [(len(column) * width, partial(_write_truths, column, width)) for column in columns]
+    made.nbytes = sum(nbytes for nbytes, _ in made.pieces)
     return made
 
 
-def _write_record_mask(rows: "list[Anatomy]", fields: "list[list[Anatomy]]", to: int) -> None:
-    step, n = len(fields), max((parts.n for parts in rows), default=0)
-    room, over = values.fresh(n), values.fresh(n)
-    for row, struct_ in enumerate(rows):
-        forms.write_mask(struct_, over.ptr, 0, struct_.n)
-        for i, field in enumerate(fields):
-            forms.write_mask(field[row], room.ptr, 0, struct_.n)
-            both = int.from_bytes(bytes(room), "little") | int.from_bytes(bytes(over), "little")
-            kernels.gather(to + i, step, both.to_bytes(n, "little"), 1, 1, 1, struct_.n)  # type: ignore[arg-type]
-        to += step * struct_.n
+def _fields(column: "Column") -> "list[Column]":
+    parts = Anatomy(column)
+    return [child[parts.offset : parts.offset + parts.n] for child in column.children]
+
+
+def _has_null(column: "Column") -> bool:
+    if forms.null_count(Anatomy(column)):
+        return True
+    layout = layout_of(column.dtype)
+    return any(
+        map(_has_null, _fields(column) if layout == "struct" else [_within(column)[0]] if layout in _LISTS else ())
+    )
+
+
+def _truths(columns: "list[Column]", dtype: DType) -> "tuple[DType, tuple[int, ...]]":
+    """The dtype of a mask, and the shape that each row has of it, as `runs` has those of the elements."""
+    layout = layout_of(dtype)
+    if layout in _LISTS:
+        found = [_within(column) for column in columns]
+        length = base(dtype).length if layout == "fixed list" else max((length for _, length in found), default=0)
+        inner, tail = _truths([child for child, _ in found], _inner(dtype))
+        return inner, (int(length or 0), *tail)
+    if layout != "struct":
+        return DType("bool"), ()
+    rows = [_fields(column) for column in columns]
+    told = []
+    for i, (name, kind) in enumerate(base(dtype).children):
+        inner, tail = _truths([fields[i] for fields in rows], kind)
+        told.append((name, inner, *([tail] if tail else [])))
+    return DType(told), ()
+
+
+def _width(column: "Column") -> int:
+    inner, tail = _truths([column], column.dtype)
+    width = int(inner.itemsize)
+    for extent in tail:
+        width *= extent
+    return width
+
+
+def _write_truths(column: "Column", step: int, to: int, over: "bytes | None" = None) -> None:
+    """The mask of one chunk, whose rows are `step` bytes apart; `over` is that of what they are fields of."""
+    n, layout = len(column), layout_of(column.dtype)
+    if not n:
+        return
+    if layout in _LISTS:
+        child, length = _within(column)
+        width = _width(child)
+        if not length:
+            return
+        room, each = values.fresh(n * length * width), None
+        if over is not None:
+            wide = values.fresh(n * length)
+            for i in range(length):
+                kernels.gather(wide.ptr + i, length, over, 1, 1, 1, n)  # type: ignore[arg-type]
+            each = bytes(wide)
+        _write_truths(child, width, room.ptr, each)
+        kernels.gather(to, step, room.ptr, length * width, length * width, 1, n)
+        return
+    own = values.fresh(n)
+    forms.write_mask(Anatomy(column), own.ptr, 0, n)
+    lost = bytes(own)
+    if over is not None:
+        lost = (int.from_bytes(lost, "little") | int.from_bytes(over, "little")).to_bytes(n, "little")
+    if layout != "struct":
+        kernels.gather(to, step, lost, 1, 1, 1, n)  # type: ignore[arg-type]
+        return
+    for field in _fields(column):
+        _write_truths(field, step, to, lost)
+        to += _width(field)

@@ -132,6 +132,16 @@ def no_value(column: "Column", value: "Any", wish: "Wish") -> UnsupportedType:
     )
 
 
+def no_text(column: "Column", value: "Any", kind: str, wish: "Wish") -> UnsupportedType:
+    what = "a text" if kind != "U" else "a text that does not end with NUL"
+    return _build(
+        column,
+        f"{value!r:.60} is no text for NumPy's strings, to put under the nulls of {refusals.named(column)}",
+        wish,
+        [_with(wish, f'strings="{kind}", nulls=("fill", "")', f"or another: {what} that UTF-8 can say"), _OBJECTS],
+    )
+
+
 def dictionary(column: "Column", wish: "Wish") -> UnsupportedType:
     return _build(
         column,
@@ -178,9 +188,11 @@ def no_record(column: "Column", names: "Sequence[str]", wish: "Wish") -> Unsuppo
     )
 
 
-def no_array(column: "Column", dtype: "DType", wish: "Wish") -> UnsupportedType:
-    kind, remedies = base(dtype).kind, []
-    if kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy:
+def no_array(column: "Column", dtype: "DType", wish: "Wish", *, inside: bool = False) -> UnsupportedType:
+    kind, remedies = base(dtype).kind, list[str]()
+    if kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy and (inside or dtype != column.dtype):
+        pass  # strings= is for columns of text
+    elif kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy:
         remedies = ['lend.to(x, "numpy", strings="object"), or "StringDType", or "U": NumPy makes strings of its own']
     elif kind in ("utf8", "large_utf8", "utf8_view", "binary", "large_binary"):
         remedies = ["its parts: column.buffers, each of which goes by any protocol"]

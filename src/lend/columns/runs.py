@@ -497,6 +497,8 @@ def _records(columns: "list[Column]", dtype: DType, wish: Wish, whole: "Column")
     for i, (name, kind) in enumerate(plain.children):
         fields = [column.children[i][parts.offset : parts.offset + parts.n]
                   for column, parts in zip(columns, structs, strict=True)]  # fmt: skip
+        if layout_of(kind) in ("text", "views"):
+            raise refused.no_array(fields[0] if fields else whole, kind, wish, inside=True)
         run = _run(fields, kind, wish, fields[0] if fields else whole)
         if run.dtype.has_objects or run.dtype.shares_bytes:
             raise refused.no_array(whole, kind, wish)

@@ -79,7 +79,8 @@ def _times(dtype: "DType", column: "Column") -> "Callable[[Any], Any]":
     from weakref import ref
 
     # days of NumPy are dates, which Arrow has in 32 bits
-    format = "tdD" if dtype.kind == "datetime" and dtype.unit == "D" else dtype.arrow
+    plain = dtype if dtype.is_native else dtype.newbyteorder("native")  # Arrow has no other order
+    format = "tdD" if dtype.kind == "datetime" and dtype.unit == "D" else plain.arrow
     unit = {"tdD": "D", "tdm": "ms"}.get(format) or {"s": "s", "m": "ms", "u": "us", "n": "ns"}[format[2]]
     zone = _zone(format[4:], column) if format.startswith("ts") and format[4:] else None
     scale = _MICROSECONDS.get(unit)

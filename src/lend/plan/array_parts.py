@@ -7,6 +7,7 @@ from lend._core import copies
 from lend._core.letting_go import lets_go
 from lend.adapters.rules import Reason
 from lend.columns import refusals, run_refusals
+from lend.columns.runs import BESIDE
 from lend.errors import CopyRequired, LendError, UnsupportedType, change_remedy
 from lend.plan import planner, recheck
 from lend.plan.facts import Facts
@@ -115,8 +116,10 @@ class MaskedPart:
 
     form = "numpy.ma.MaskedArray"
 
-    def __init__(self, run: "Run", mask: "Run | None", aim: "Target", copy: "bool | None") -> None:
-        self.data = ArrayPart(run, aim, copy, False)
+    def __init__(
+        self, data: "ArrayPart | ObjectPart | TextPart", mask: "Run | None", aim: "Target", copy: "bool | None"
+    ) -> None:
+        self.data = data
         self.mask = None if mask is None else ArrayPart(mask, aim, copy, False)
 
     @lets_go
@@ -126,11 +129,11 @@ class MaskedPart:
         return numpy_masked.given(self.data.carry_out(), None if self.mask is None else self.mask.carry_out())
 
     def steps(self) -> "list[Step]":
-        found = self.data.steps()[:-1]
+        *found, give = self.data.steps()
         if self.mask is not None:
             found += [_as_mask(step) for step in self.mask.steps()[:-1]]
-        by = self.data.rules.by
-        return [*found, Step("give", f"{by}, as {self.form}")]
+        told = give.what.replace(f"as {self.data.form}", f"as {self.form}")
+        return [*found, Step("give", told, give.nbytes, give.who, give.why)]
 
     def notes(self) -> "list[str]":
         return self.data.notes()
@@ -145,16 +148,25 @@ def _as_mask(step: Step) -> Step:
 
 
 class ObjectPart:
-    """Python objects in an array of NumPy's: the values, None where they are null."""
+    """Python objects in an array of NumPy's: the values, and None where they are null, or another."""
 
     __slots__ = ("came", "columns", "shape", "values")
 
     form = "numpy.ndarray"
     shares = False
 
-    def __init__(self, columns: "Sequence[Column]", came: str, shape: "tuple[int, ...]", copy: "bool | None") -> None:
+    def __init__(
+        self,
+        columns: "Sequence[Column]",
+        came: str,
+        shape: "tuple[int, ...]",
+        copy: "bool | None",
+        instead: "Any" = None,
+    ) -> None:
         self.columns, self.came, self.shape = columns, came, shape
         self.values = [column.tolist() for column in columns]
+        if instead is not None:
+            self.values = [[instead if value is None else value for value in values] for values in self.values]
         if copy is False and self._nbytes():
             raise _made_anew(came, "an array of Python objects", self._nbytes())
 
@@ -185,22 +197,13 @@ class ObjectPart:
 class TextPart:
     """Text as NumPy's own strings, which NumPy makes."""
 
-    __slots__ = ("column", "kind", "nulls")
+    __slots__ = ("column", "instead", "kind")
 
     form = "numpy.ndarray"
     shares = False
 
-    def __init__(self, column: "Column", kind: str, wish: "Wish", copy: "bool | None") -> None:
-        self.column, self.kind = column, kind
-        self.nulls = wish.nulls
-        count = column.null_count
-        if count and wish.nulls == "forbid":
-            raise run_refusals.forbidden(column, count, wish)
-        fills = type(wish.nulls) is tuple
-        if fills and not isinstance(wish.nulls[1], str):
-            raise run_refusals.no_value(column, wish.nulls[1], wish)
-        if count and kind == "U" and not fills:
-            raise _no_null_text(column, count)
+    def __init__(self, column: "Column", kind: str, copy: "bool | None", instead: "Any") -> None:
+        self.column, self.kind, self.instead = column, kind, instead
         if kind == "U" and any(value is not None and value[-1:] == "\0" for value in column.tolist()):
             raise UnsupportedType.build(
                 f"{refusals.named(column)} has text that ends with NUL, which NumPy's fixed text does not keep",
@@ -215,8 +218,8 @@ class TextPart:
         from lend.adapters import numpy_masked
 
         values = self.column.tolist()
-        if type(self.nulls) is tuple:
-            values = [self.nulls[1] if value is None else value for value in values]
+        if self.instead is not None:
+            values = [self.instead if value is None else value for value in values]
         return numpy_masked.texts(values, self.kind)
 
     def steps(self) -> "list[Step]":
@@ -227,6 +230,35 @@ class TextPart:
 
     def notes(self) -> "list[str]":
         return []
+
+
+def under_nulls(column: "Column", kind: str, wish: "Wish") -> "Any":
+    """What stands for null among strings: None, NaN, or a text; refused where it cannot."""
+    count, nulls = column.null_count, wish.nulls
+    if count and nulls == "forbid":
+        raise run_refusals.forbidden(column, count, wish)
+    if type(nulls) is tuple:
+        if not _is_text(nulls[1], kind):
+            raise run_refusals.no_text(column, nulls[1], kind, wish)
+        return str(nulls[1])
+    if not count:
+        return None
+    if nulls is BESIDE:
+        return None if kind == "object" else ""
+    if kind == "U":
+        raise _no_null_text(column, count)
+    return float("nan") if nulls == "nan" else None
+
+
+def _is_text(value: "Any", kind: str) -> bool:
+    """Whether a string of NumPy's can be a value."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return kind != "U" or value[-1:] != "\0"
 
 
 def _no_null_text(column: "Column", count: int) -> UnsupportedType:

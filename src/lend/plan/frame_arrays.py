@@ -13,7 +13,7 @@ from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import targets
-from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, column_named
+from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, column_named, under_nulls
 from lend.plan.steps import Plan, Step, amount
 from lend.tables.table import Table
 
@@ -125,17 +125,30 @@ class ArraysDraft:
     def _part(self, column: Column) -> "Any":
         asked, wish = self.asked, self.asked.wish
         _check_host(column, wish)
-        text = base(column.dtype).kind in _TEXT and column.dtype.dictionary is None
-        if asked.nulls == "object" or (text and asked.strings == "object"):
+        if asked.nulls == "object":
             return ObjectPart([column], refusals.came(column), (len(column),), asked.copy)
-        if text and asked.strings is not None:
-            return TextPart(column, asked.strings, wish, asked.copy)
+        if asked.strings is not None and _is_text(column):
+            return self._text(column, asked.strings)
         run = runs.run_of(column, wish)
         self._check_copy(run, [column])
         if not asked.masked:
             return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
         mask = run_masks.mask_of(column, run.shape, wish) if wish.nulls is runs.BESIDE else None
-        return MaskedPart(run, mask, asked.aim, asked.copy)
+        return MaskedPart(ArrayPart(run, asked.aim, asked.copy, False), mask, asked.aim, asked.copy)
+
+    def _text(self, column: Column, kind: str) -> "Any":
+        """Text as strings of NumPy's or as objects, with the nulls as asked."""
+        asked, n = self.asked, len(column)
+        instead = under_nulls(column, kind, asked.wish)
+        made: ObjectPart | TextPart
+        if kind == "object":
+            made = ObjectPart([column], refusals.came(column), (n,), asked.copy, instead)
+        else:
+            made = TextPart(column, kind, asked.copy, instead)
+        if not asked.masked:
+            return made
+        mask = run_masks.mask_of(column, (n,), asked.wish) if asked.wish.nulls is runs.BESIDE else None
+        return MaskedPart(made, mask, asked.aim, asked.copy)
 
     def _check_copy(self, run: "Run", columns: "Sequence[Column]") -> None:
         """Several chunks are named before all else where no copy is allowed."""
@@ -160,6 +173,8 @@ class ArraysDraft:
         parts = []
         for column in columns:
             _check_host(column, wish)
+            if asked.strings is not None and _is_text(column):
+                raise self._no_stack(f"{refusals.named(column)} is text, of which strings={asked.strings!r} makes one")
             run = runs.run_of(column, wish)
             if len(run.shape) != 1:
                 raise self._no_stack(f"{refusals.named(column)} has rows of several elements")
@@ -177,10 +192,11 @@ class ArraysDraft:
         mask = None
         if wish.nulls is runs.BESIDE:
             found = [run_masks.mask_of(column, (rows,), wish) for column in columns]
-            if any(line is not None for line in found):
-                lines = [line or run_masks.no_mask(column) for line, column in zip(found, columns, strict=True)]
-                mask = runs.stacked(lines, rows, DType("bool"), self.frame.came)
-        return MaskedPart(run, mask, asked.aim, asked.copy)
+            truths = next((line.dtype for line in found if line is not None), None)
+            if truths is not None:
+                lines = [line or run_masks.no_mask(column, truths) for line, column in zip(found, columns, strict=True)]
+                mask = runs.stacked(lines, rows, truths, self.frame.came)
+        return MaskedPart(ArrayPart(run, asked.aim, asked.copy, False), mask, asked.aim, asked.copy)
 
     def _no_stack(self, why: str) -> UnsupportedType:
         return UnsupportedType.build(
@@ -265,6 +281,10 @@ def _check_host(column: Column, wish: "Wish") -> None:
             came=refusals.came(column),
             remedy="copy it with the library that made it, and hand on what that gives",
         )
+
+
+def _is_text(column: Column) -> bool:
+    return base(column.dtype).kind in _TEXT and column.dtype.dictionary is None
 
 
 def _of_column(step: Step, column: Column) -> Step:

@@ -50,7 +50,7 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))
     else:
-        draft = forms.arrow_form(column)
+        draft = forms.arrow_form(column, flat=library == "polars")
     return isolated(draft) if copy is True else draft
 
 
@@ -86,6 +86,8 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
         draft = _without_validity(parts, DType.from_arrow("b"))
         draft.buffers = {"data": Writing((parts.n + 7) // 8, partial(_bits, parts, bytes([value])))} if parts.n else {}
         return draft
+    if isinstance(value, bool):
+        raise run_refusals.no_value(column, value, Wish(library))
     whole = forms.filled(column, value)
     if parts.dtype.kind == "datetime" and parts.dtype.unit == "D" and parts.width == 8:
         raise UnsupportedType.build(
@@ -93,12 +95,7 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
             came=refusals.came(column),
             remedy='lend.to(x, library), without nulls=; or x.astype("datetime64[s]") before',
         )
-    if whole.same or whole.nulls.kind == "none":
-        draft = forms.arrow_form(column) if whole.same else whole
-        if not whole.same and not parts.null_count() and not forms._how_laid(parts):
-            draft = forms.arrow_form(column)  # no null in this chunk
-        return draft
-    return whole
+    return whole if parts.null_count() else forms.arrow_form(column)  # of chunks, some have no null
 
 
 def _without_validity(parts: Anatomy, dtype: DType) -> Draft:

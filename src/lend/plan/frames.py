@@ -41,11 +41,6 @@ _SHOWN = 20  # columns of a plan that are listed one by one
 _NULLS = ("mask", "nan", "object", "forbid", "struct")
 
 
-def is_frame(obj: "Any") -> bool:
-    """True for what is a column or a table and no array: lend's own, and whatever offers a stream of Arrow."""
-    return type(obj) is Column or type(obj) is Table or shows(type(obj), "__arrow_c_stream__")
-
-
 def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
     """The library of a target that takes columns and tables, and the class that was named; None for all others."""
     cls = type(target)  # of an odd class not even its __class__ is asked
@@ -350,11 +345,11 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -
         return FrameDraft(obj, obj, "lend itself")
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
         return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
-    stream = shows(type(obj), "__arrow_c_stream__")
+    stream = shows(type(obj), "__arrow_c_stream__") or shows(type(obj), "__arrow_c_device_stream__")
     if issubclass(type(obj), dict) or (stream and not is_one_column(obj)):
         return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))
     made = front_columns.column(obj, copy=copy)
-    array = shows(type(obj), "__arrow_c_array__")
+    array = shows(type(obj), "__arrow_c_array__") or shows(type(obj), "__arrow_c_device_array__")
     return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
 
 

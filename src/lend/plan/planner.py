@@ -16,7 +16,7 @@ from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
-from lend.protocols.classes import module_of, shows
+from lend.protocols.classes import module_of
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import values
 from lend.views.buffers import Buffer
@@ -410,7 +410,7 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
     _check_copy(copy)
     cls = type(obj)
-    if module_of(cls) in routing.OURS or shows(cls, "__arrow_c_stream__") or shows(cls, "__dataframe__"):
+    if module_of(cls) in routing.OURS or routing.is_frame(cls):
         from lend.plan import frames
 
         return frames.survey(obj, copy)

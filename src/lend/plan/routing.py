@@ -23,13 +23,11 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
         return True
     if asked and frames.taker_of(target) is None and is_for_arrays(target):
         return True
-    # an image of Pillow's is an array, whatever else it offers
-    arrow = shows(cls, "__arrow_c_stream__") or (
-        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
-    )
     from lend import front_columns
 
-    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
+    arrow = _shows_columns(cls) or (
+        (cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj)
+    )
     found = frames.taker_of(target)
     if found is None and callable(target) and targets.resolve(target).library is None:
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
@@ -41,16 +39,29 @@ def is_of_columns(obj: "Any") -> bool:
     from lend.adapters import columns
 
     cls = type(obj)
-    if shows(cls, "__arrow_c_stream__") or issubclass(cls, dict):
+    return issubclass(cls, dict) or _shows_columns(cls) or columns.adapter_of(cls) is not None
+
+
+def _shows_columns(cls: type) -> bool:
+    if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
         return True
-    return columns.adapter_of(cls) is not None or (
-        (shows(cls, "__arrow_c_array__") or shows(cls, "__dataframe__")) and not shows(cls, "__array_interface__")
-    )
+    names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
+    # an image of Pillow's is an array, whatever else it offers
+    return not shows(cls, "__array_interface__") and any(shows(cls, name) for name in names)
+
+
+def is_frame(cls: type) -> bool:
+    """Whether a class offers what no array does, and is told of as columns."""
+    if shows(cls, "__arrow_c_device_array__") and not (shows(cls, "__arrow_c_array__") or shows(cls, "__dlpack__")):
+        return not shows(cls, "__array_interface__")
+    return any(shows(cls, name) for name in ("__arrow_c_stream__", "__arrow_c_device_stream__", "__dataframe__"))
 
 
 def is_of_arrow(cls: type) -> bool:
-    return shows(cls, "__arrow_c_array__") or (
-        shows(cls, "__arrow_c_stream__") and not module_of(cls).startswith("pandas")
+    return (
+        shows(cls, "__arrow_c_array__")
+        or shows(cls, "__arrow_c_device_array__")
+        or (shows(cls, "__arrow_c_stream__") and not module_of(cls).startswith("pandas"))
     )
 
 

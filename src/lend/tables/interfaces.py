@@ -6,6 +6,7 @@ XGBoost, whose form it is, reads nulls as bits: https://xgboost.readthedocs.io/e
 from lend._core.letting_go import lets_go
 from lend.columns import converting, interfaces
 from lend.columns.column import Column
+from lend.columns.joining import nothing
 from lend.errors import LendError
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def _told(column: Column, held: "list[Any]") -> "dict[str, Any]":
         from lend.protocols.refusals import not_host
 
         raise not_host(column, None)
-    column = converting.unpacked(converting.combined(column))
+    column = converting.unpacked(converting.combined(column) if column.chunks else nothing(column))
     if column.dtype.dictionary is not None:
         column = _codes(column)
     view = interfaces.lying(column)
