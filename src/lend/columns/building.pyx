@@ -217,6 +217,7 @@ def unreadable(name, Py_ssize_t length, why):
     """A Column that cannot be read: whatever it is asked for it raises the reason, a `Closed` or that of another."""
     cdef Column made = new_column()
     made.record.flags = COLUMN_RELEASED
+    made.record.device_type = 1  # on no other device than its neighbours: why it cannot be read is what is told
     made.record.length = length
     made.told_name = name
     made.origin = (<Column> why).origin if type(why) is Column else why
