@@ -573,3 +573,19 @@ def test_one_element_behind_others_that_lie_apart_is_found_where_its_offset_says
     shown = lend.table({"x": column}).__dataframe__().get_column(0)
     data, _ = shown.get_buffers()["data"]
     assert struct.unpack_from("=i", ctypes.string_at(data.ptr, data.bufsize), 4 * shown.offset) == (7,)
+
+
+def test_pandas_writes_nothing_into_memory_that_it_is_lent_by_a_frame():
+    # pandas 3.1 puts NaN under the nulls of floats, where they lie, and makes False of a bool that is missing
+    np = pytest.importorskip("numpy")
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    numbers = np.array([1.5, 7.0])
+    x = lend.Column.from_buffers("float64", 2, {"data": numbers, "validity": b"\1"})
+    mask = np.array([0, 1], "u1")
+    y = lend.Column.from_buffers(
+        "bool", 2, {"data": np.array([1, 1], "?"), "validity": mask}, nulls=lend.Nulls("bytemask", 1)
+    )
+    made = pandas.api.interchange.from_dataframe(lend.table({"x": x, "y": y}).__dataframe__())
+    assert (made["y"].tolist(), numbers.tolist()) == ([True, None], [1.5, 7.0])
+    assert made["x"].isna().tolist() == [False, True]

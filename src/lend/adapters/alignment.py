@@ -1,5 +1,7 @@
 """Buffers of a column that lie at addresses on which a library in Rust does not read them, and copies them."""
 
+from lend.dtypes.dtype import logical_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lend.columns.column import Column
@@ -33,9 +35,9 @@ def unaligned(column: "Column", views: int) -> "str | None":
 def _size(column: "Column", views: int) -> int:
     """The size of an element of the buffer behind the validity, 0 where there is none of a size that is known."""
     dtype = column.dtype
-    if dtype.name == "bool":
-        return 0
-    format = dtype.newbyteorder("native").arrow if dtype.extension is None else dtype.arrow
+    if logical_of(dtype) is None:
+        return 0 if dtype.kind in ("bool", "bytes", "opaque") else column.stride or 0
+    format = dtype.arrow
     if format in _OFFSETS:
         return _OFFSETS[format]
     if format in ("vu", "vz"):

@@ -234,6 +234,10 @@ class InterchangeFrame:
             return self
         return InterchangeFrame(self._table, bool(allow_copy), self._forms)
 
+    def __arrow_c_stream__(self, requested_schema: "Any" = None) -> "Any":
+        """The same by Arrow, for who knows both: pandas reads it so, and writes into no memory that it is lent."""
+        return self._table.__arrow_c_stream__(requested_schema)
+
     @property
     def metadata(self) -> "dict[str, Any]":
         """What was told of the table besides, and the index that pandas would have."""
