@@ -59,8 +59,12 @@ def library(compiler: list[str], name: str) -> str | None:
 
 
 def reports(folder: Path) -> list[Path]:
-    """The reports that sanitizers wrote, each process its own."""
-    return sorted(path for path in folder.glob("report.*") if path.stat().st_size)
+    """The reports that sanitizers wrote, each process its own; not of lengths so large that nobody can have them."""
+    return sorted(path for path in folder.glob("report.*") if any(map(_tells, path.read_text("utf-8").splitlines())))
+
+
+def _tells(line: str) -> bool:
+    return bool(line.strip()) and "AddressSanitizer failed to allocate" not in line
 
 
 def show(found: list[Path]) -> None:
