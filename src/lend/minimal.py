@@ -5,7 +5,8 @@ standard library; NumPy is imported by `column_to_ndarray` alone.
 
     buffer(x)   bytes: whatever array() takes, or an object with an integer `ptr` and `bufsize`, `nbytes` or `size`
     array(x)    shape, strides, dtype: buffer protocol, DLPack, __array_interface__, __cuda_array_interface__
-    column(x)   Arrow data in one chunk (__arrow_c_array__, __arrow_c_stream__), __dataframe__, or a 1-d array
+    column(x)   Arrow data in one chunk (__arrow_c_array__, __arrow_c_stream__), __dataframe__, or a 1-d array; a type
+                alone (__arrow_c_schema__) is one of no elements
     chunks(x)   the list of columns, where there may be several chunks; a table is a column of structs
 
 What they return holds an `Owner`, which gives the memory back once, when the last Buffer, Array or Column of it goes.
@@ -939,6 +940,21 @@ def _by_arrow_stream(obj):
     return found or ([_empty(field)] if bare or hasattr(type(obj), "__len__") else [])
 
 
+_DATA = (
+    *("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__", "__arrow_c_device_stream__"),
+    *("__dataframe__", "__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__"),
+)
+
+
+def _by_arrow_schema(obj):
+    """A type alone, as a column of no elements; of what has data its data are asked for."""
+    bare = type(obj).__name__ == "PyCapsule" and _is_capsule(obj, b"arrow_schema")
+    if not bare and (not _has(obj, "__arrow_c_schema__") or any(_has(obj, name) for name in _DATA)):
+        return None
+    schema = obj if bare else obj.__arrow_c_schema__()
+    return [_empty(_field(_pointer(schema, b"arrow_schema")[1]))]
+
+
 def _empty(field):
     dtype, (layout, width, roles, _), fields, words, about = field
     held = {role: _nothing(width * more) for role, _, more in roles if role != "validity"}
@@ -957,7 +973,8 @@ def chunks(obj, *, allow_copy=False):
     `allow_copy` is handed on to `__dataframe__`: some producers lend text no other way. What gives its chunks only once
     (a reader) has none the second time.
     """
-    doors = (_by_arrow_array, _by_arrow_stream, _by_dataframe_copying if allow_copy else _by_dataframe, _by_array)
+    frames = _by_dataframe_copying if allow_copy else _by_dataframe
+    doors = (_by_arrow_array, _by_arrow_stream, frames, _by_array, _by_arrow_schema)
     return [obj] if type(obj) is Column else _first(obj, doors, "columns")
 
 
