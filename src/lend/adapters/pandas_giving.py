@@ -11,8 +11,9 @@ from lend.columns import converting, forms, recoding, refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
+from lend.columns.run_finding import run_of
 from lend.columns.run_masks import mask_of, no_mask
-from lend.columns.runs import BESIDE, Wish, run_of
+from lend.columns.runs import BESIDE, Wish
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False

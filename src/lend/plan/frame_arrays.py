@@ -1,14 +1,15 @@
 """Columns and tables as arrays: of a column one run of elements, of a table a dict of them, or one array of two
 dimensions.
 
-What the elements need is found in `columns/runs.py`; what the library needs is judged by its rules, as of any array: a
-part of the draft here is a draft of the planner of arrays, whose memory may still have to be written.
+What the elements need is found in `columns/run_finding.py`; what the library needs is judged by its rules, as of any
+array: a part of the draft here is a draft of the planner of arrays, whose memory may still have to be written.
 """
 
 from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
+from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
@@ -129,7 +130,7 @@ class ArraysDraft:
             return ObjectPart([column], refusals.came(column), (len(column),), asked.copy)
         if asked.strings is not None and _is_text(column):
             return self._text(column, asked.strings)
-        run = runs.run_of(column, wish)
+        run = run_of(column, wish)
         self._check_copy(run, [column])
         if not asked.masked:
             return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
@@ -175,7 +176,7 @@ class ArraysDraft:
             _check_host(column, wish)
             if asked.strings is not None and _is_text(column):
                 raise self._no_stack(f"{refusals.named(column)} is text, of which strings={asked.strings!r} makes one")
-            run = runs.run_of(column, wish)
+            run = run_of(column, wish)
             if len(run.shape) != 1:
                 raise self._no_stack(f"{refusals.named(column)} has rows of several elements")
             parts.append(run)
