@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lend.adapters.rules import Give
     from lend.plan.frame_arrays import ArraysDraft
-    from lend.plan.frames import FrameDraft
+    from lend.plan.frame_drafts import FrameDraft
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
