@@ -7,7 +7,7 @@ What pandas gets is read-only for it: it copies before it writes.
 from lend._core import copies
 from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, recoding, refusals
+from lend.columns import converting, forms, inside, recoding, refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
@@ -82,8 +82,8 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
         raise ValueError(f"dtype_backend is one of {', '.join(BACKENDS)}, not {dtype_backend!r:.60}")
     if nulls in ("mask", "struct"):
         raise _no_policy(column, nulls)
-    if nulls == "forbid" and column.null_count:
-        raise _no_nulls(column, "nulls are forbidden", 'nulls=None, or ("fill", value)')
+    if nulls == "forbid":
+        inside.forbid_nulls(column, Wish("pandas", nulls))
     if nulls not in (None, "forbid"):
         if dtype_backend in ("pyarrow", "numpy_nullable"):
             raise _two_ways(column, nulls, dtype_backend)

@@ -1,11 +1,13 @@
 """What lies inside of nested columns: of each field or list what the rows of a column have, and no more."""
 
+from lend.columns import run_refusals
 from lend.columns.anatomy import Anatomy, layout_of
 from lend.columns.scalars import base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lend.columns.column import Column
+    from lend.columns.runs import Wish
     from lend.dtypes.dtype import DType
 
 LISTS = ("fixed list", "list")
@@ -38,14 +40,38 @@ def fields(column: "Column") -> "list[Column]":
 
 
 def parts_of(column: "Column") -> "list[Column]":
-    """What the rows of a chunk are made of; of unions and the like all that their children have."""
-    layout = layout_of(column.dtype)
+    """What the rows of a chunk are made of, and may be null beside them; of lists in views all elements that there are.
+
+    A null of a dictionary, a union or a run is one of the column itself, and counted there.
+    """
+    layout, found = layout_of(column.dtype), list["Column"]()
     if layout == "struct":
         found = fields(column)
     elif layout in LISTS:
         found = [elements(column)[0]]
-    else:
+    elif layout == "list view":
         found = [*column.children]
-    if column.dictionary is not None:
-        found += parts_of(column.dictionary)
-    return found
+    elif layout in ("union", "runs"):
+        for child in column.children:
+            found += parts_of(child)
+    return found if column.dictionary is None else found + parts_of(column.dictionary)
+
+
+def forbid_nulls(column: "Column", wish: "Wish") -> None:
+    """Refuse what has a null, itself or at whatever depth: `nulls="forbid"`."""
+    count = column.null_count
+    if count:
+        raise run_refusals.forbidden(column, count, wish)
+    for chunk in column.chunks:
+        part = _with_nulls(chunk)
+        if part is not None:
+            raise run_refusals.forbidden(column, part.null_count, wish, within=part.name)
+
+
+def _with_nulls(column: "Column") -> "Column | None":
+    """The first part of a chunk that has nulls."""
+    for part in parts_of(column):
+        found = part if part.null_count else _with_nulls(part)
+        if found is not None:
+            return found
+    return None

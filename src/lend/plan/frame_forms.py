@@ -6,7 +6,7 @@ Each is a draft, which tells its bytes before it is carried out.
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms, refusals, run_refusals
+from lend.columns import forms, inside, refusals, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of
@@ -43,8 +43,8 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
         raise _no_policy(nulls, library, column)
     if to_come and (copy is True or nulls is not None):
         return ToCome(column, "what is copied shows when the rows come")
-    if nulls == "forbid" and column.null_count:
-        raise run_refusals.forbidden(column, column.null_count, Wish(library, nulls))
+    if nulls == "forbid":
+        inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
     elif nulls == "struct":
@@ -93,7 +93,7 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of days of 8 bytes, which Arrow does not have",
             came=refusals.came(column),
-            remedy='lend.to(x, library), without nulls=; or x.astype("datetime64[s]") before',
+            remedy=f'lend.to(x, "{library}"), without nulls=; or x.astype("datetime64[s]") before',
         )
     return whole if parts.null_count() else forms.arrow_form(column)  # of chunks, some have no null
 
