@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 SHARED = 0
+TO_COME = "what is copied shows when the rows come"
 
 
 class Verdict:
@@ -347,7 +348,7 @@ def _judge_pandas(
 
     giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
     if rows is None:
-        return Verdict(None, "what is copied shows when the rows come", who="lend")
+        return Verdict(None, TO_COME, who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
     return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
 

@@ -51,16 +51,30 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
         made.metadata[KEY] = dumps(said).encode()
 
 
+def noted(obj: "Any", mode: "str | None" = None, back: bool = False) -> "list[str]":
+    """What becomes of the index of a DataFrame or Series, to be told by a plan; of a default one nothing.
+
+    `back`: it goes to pandas, where it is the index again.
+    """
+    names = _carried(obj)
+    if names is None:
+        return []
+    if not names or mode == "array":
+        return [f"the index is no part of {'an array' if mode == 'array' else 'a column'}, and is not carried"]
+    if mode == "drop":
+        return ["the index is left out"]
+    if mode == "metadata" or (back and mode is None):
+        return [] if back else ["the index is kept in the metadata"]
+    return [f"the index becomes the column{'' if len(names) == 1 else 's'} {', '.join(map(repr, names))}"]
+
+
 @guarded
-def noted(obj: "Any") -> "list[str]":
-    """What becomes of the index of a DataFrame or Series, to be told by a plan; of a default one nothing."""
+def _carried(obj: "Any") -> "list[str] | None":
+    """The columns that an index becomes: of a Series none. None where there is none that says anything."""
     index = getattr(obj, "index", None)  # an Index has none
     if index is None or not hasattr(type(obj), "index") or is_default(index):
-        return []
-    if not hasattr(type(obj), "columns"):
-        return ["the index is no part of a column, and is not carried"]
-    names = [repr(name) for name in level_names(index)]
-    return [f"the index becomes the column{'' if len(names) == 1 else 's'} {', '.join(names)}"]
+        return None
+    return level_names(index) if hasattr(type(obj), "columns") else []
 
 
 def level_names(index: "Any") -> "list[str]":

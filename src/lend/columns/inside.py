@@ -57,15 +57,15 @@ def parts_of(column: "Column") -> "list[Column]":
     return found if column.dictionary is None else found + parts_of(column.dictionary)
 
 
-def forbid_nulls(column: "Column", wish: "Wish") -> None:
-    """Refuse what has a null, itself or at whatever depth: `nulls="forbid"`."""
+def forbid_nulls(column: "Column", wish: "Wish", *, fills: bool = True) -> None:
+    """Refuse what has a null, itself or at whatever depth: `nulls="forbid"`; `fills`: a value can be had instead."""
     count = column.null_count
     if count:
-        raise run_refusals.forbidden(column, count, wish)
+        raise run_refusals.forbidden(column, count, wish, fills=fills)
     for chunk in column.chunks:
         part = _with_nulls(chunk)
         if part is not None:
-            raise run_refusals.forbidden(column, part.null_count, wish, within=part.name)
+            raise run_refusals.forbidden(column, part.null_count, wish, within=part.name, fills=False)
 
 
 def _with_nulls(column: "Column") -> "Column | None":

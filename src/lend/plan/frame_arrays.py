@@ -6,6 +6,7 @@ array: a part of the draft here is a draft of the planner of arrays, whose memor
 """
 
 from lend._core.letting_go import lets_go
+from lend.adapters.frame_takers import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
 from lend.columns.run_finding import run_of
@@ -238,11 +239,10 @@ class ArraysDraft:
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         frame = self.frame
-        steps, given = [Step("take", frame.taken_by)], []
+        steps, given = frame.taking(), []
         notes: list[str] = []
         if frame.rows is None:
-            told = "what is copied shows when the rows come"
-            steps += [Step("work", "columns as arrays", None, "lend", told), Step("give", f"as {self._made()}")]
+            steps += [Step("work", "columns as arrays", None, "lend", TO_COME), Step("give", f"as {self._made()}")]
         elif len(self.parts) == 1 and (self.stacked or type(frame.thing) is Column):
             steps += self.parts[0].steps()
         else:

@@ -4,10 +4,11 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import Taker, Verdict, unique
-from lend.columns import refusals
+from lend.adapters.frame_takers import TO_COME, Taker, Verdict, unique
+from lend.columns import inside, refusals
 from lend.columns.column import Column
-from lend.errors import CopyRequired, UnsupportedLayout
+from lend.columns.runs import Wish
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_forms, frame_words
 from lend.plan.steps import Plan, Step
 from lend.protocols.classes import full_name
@@ -25,11 +26,20 @@ class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *("call", "copied", "copy", "form", "forms", "nulls", "obj", "options", "rows"),
+        *("call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
         *("taken_by", "taker", "thing", "verdicts"),
     )
 
-    def __init__(self, obj: "Any", thing: "Column | Table", taken_by: str, *, to_come: bool = False) -> None:
+    def __init__(
+        self,
+        obj: "Any",
+        thing: "Column | Table",
+        taken_by: str,
+        *,
+        to_come: bool = False,
+        index: "str | None" = None,
+    ) -> None:
+        self.index = index  # what became of that of pandas
         self.rows = None if to_come else len(thing)
         self.obj = obj
         self.thing = thing
@@ -79,12 +89,7 @@ class FrameDraft:
         for column in self._columns():
             verdict = taker.judge(column, self.rows, **asked)
             self.verdicts.append((column, verdict))
-        copied = [
-            (form.source, Verdict(form.nbytes, "; ".join(form.reasons)))
-            for form in self.forms
-            if not form.same and form.nbytes != 0
-        ]
-        copied += [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
+        copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
         if copy is False and copied:
             column, verdict = copied[0]
             raise CopyRequired.build(
@@ -96,6 +101,31 @@ class FrameDraft:
                 if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
                 else "copy=None",
             )
+
+    def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
+        """The same of a callable, which gets the Column or Table as it lies, or a copy of that."""
+        self.call, self.copy = call, copy
+        if nulls not in (None, "forbid"):
+            raise UnsupportedType.build(
+                f"a callable gets columns as they lie, and nulls={nulls!r:.60} is a form that libraries take them in",
+                wanted=f"a call of {_name_of(call)}",
+                came=self.came,
+                remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
+            )
+        for column in self._columns():
+            if nulls == "forbid":
+                inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
+            if copy is True:
+                self.forms.append(frame_forms.copy_of(column, to_come=self.rows is None))
+
+    def would_copy(self) -> "list[tuple[Column, Verdict]]":
+        """What is copied on the way, by lend and then by the target, and why."""
+        made = [
+            (form.source, Verdict(form.nbytes, "; ".join(form.reasons), who="lend"))
+            for form in self.forms
+            if not form.same and form.nbytes != 0
+        ]
+        return made + [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
 
     def _wishes(self) -> "dict[str, Any]":
         """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
@@ -137,20 +167,18 @@ class FrameDraft:
     @lets_go
     def carry_out(self) -> "Any":
         """Do what the draft says."""
-        if self.taker is None:
-            return self._named() if self.call is dict and type(self.thing) is Table else self.call(self.thing)
         thing = self.thing
         if any(not form.same for form in self.forms):
             made = [form.make() for form in self.forms]
             thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
+        if self.taker is None:
+            return self._named(thing) if self.call is dict and type(thing) is Table else self.call(thing)
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
         wishes = {} if self.taker.arrow else self._wishes()
         return give(thing, form=self.form, **self.options, **wishes)
 
-    def _named(self) -> "dict[str, Column]":
+    def _named(self, thing: Table) -> "dict[str, Column]":
         """What `dict` makes of a table: its columns by their names, and not the pairs that its rows may look like."""
-        thing = self.thing
-        assert type(thing) is Table
         found = dict(zip(thing.names, thing.columns, strict=True))
         if len(found) < thing.num_columns:
             raise UnsupportedLayout.build(
@@ -182,25 +210,28 @@ class FrameDraft:
 
     def noted(self) -> "list[str]":
         """What became of the index of pandas."""
-        return pandas_index.noted(self.obj) if self.taken_by == frame_words.AS_IT_LIES else []
+        if self.taken_by != frame_words.AS_IT_LIES:
+            return []
+        back = self.taker is not None and self.taker.name == "pandas"
+        return pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+
+    def taking(self) -> "list[Step]":
+        """How it was taken, and what was copied for that."""
+        steps = [Step("take", self.taken_by)]
+        return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
-        steps = [Step("take", self.taken_by)]
-        steps += [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
-        notes, made_of = self._renamed(), type(self.thing)
+        steps, notes, made_of = self.taking(), self._renamed(), type(self.thing)
+        told = "into fresh memory" if self.taker is None else "as Arrow has it"
+        for form in self.forms:
+            if not form.same and form.nbytes != 0:
+                what = f"{frame_words.column_named(form.source)} {told}"
+                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons)))
         if self.taker is None:
             own = "what it does with the memory is its own affair"
             steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
         else:
-            for form in self.forms:
-                if not form.same and form.nbytes != 0:
-                    why = "; ".join(form.reasons)
-                    steps.append(
-                        Step(
-                            "work", f"{frame_words.column_named(form.source)} as Arrow has it", form.nbytes, "lend", why
-                        )
-                    )
             shared = [column for column, verdict in self.verdicts if verdict.shares]
             for column, verdict in self.verdicts:
                 if verdict.nbytes != 0:

@@ -10,14 +10,15 @@ from lend import front_columns
 from lend._core.copies import LookedAt
 from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
+from lend.adapters import columns
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_arrays, frame_words, work
+from lend.plan import frame_arrays, frame_words, routing, work
 from lend.plan.frame_drafts import FrameDraft
-from lend.plan.steps import Plan, Step, amount
+from lend.plan.steps import Plan, amount
 from lend.protocols.classes import full_name, module_of, shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables import refusals as table_refusals
@@ -78,7 +79,8 @@ def take(obj: "Any", copy: "bool | None" = None, looking: bool = False, index: "
 
 def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -> FrameDraft:
     if index is not None:
-        return FrameDraft(obj, front_columns.table(obj, copy=copy, index=index), _way(obj, "Arrow stream"))
+        table = front_columns.table(obj, copy=copy, index=index)
+        return FrameDraft(obj, table, _way(obj, "Arrow stream"), index=index)
     tensor = work.peek(obj) if looking and capsule_offered(obj) is not None else None
     if tensor is not None:
         return FrameDraft(obj, front_columns.column(tensor, copy=copy), str(CAPSULE.name))
@@ -104,7 +106,7 @@ def _way(obj: "Any", protocol: str) -> str:
     """How it was taken: by a protocol, or, of pandas, by what its frames are made of."""
     if issubclass(type(obj), dict):
         return "dict of columns"
-    return frame_words.AS_IT_LIES if module_of(type(obj)).partition(".")[0] == "pandas" else protocol
+    return frame_words.AS_IT_LIES if columns.is_of_pandas(type(obj)) else protocol
 
 
 @guarded
@@ -196,18 +198,13 @@ def _drawn(
             raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
         draft.judge(taker, form, copy, options)
         return draft
-    if target is not None and callable(target) and not _is_array_library(target):
+    if routing.is_call(target):
         if options:
             raise TypeError(f"{', '.join(options)}: no options of this target")
-        draft.call, draft.copy = target, copy
+        frame_arrays.check_nulls(nulls)
+        draft.judge_call(target, copy, nulls)
         return draft
     return _as_array(draft, target, copy, nulls, options, alias_readonly)
-
-
-def _is_array_library(target: "Any") -> bool:
-    from lend.plan import targets
-
-    return targets.resolve(target).library is not None
 
 
 def _as_array(
@@ -238,6 +235,7 @@ def _as_array(
 def survey(obj: "Any", copy: "bool | None") -> Plan:
     """What came, and to which installed libraries it can go."""
     draft = take(obj, copy, True)
+    notes = draft.noted()
     verdicts = {}
     for name, taker in TAKERS.items():
         if not is_installed(name):
@@ -247,13 +245,16 @@ def survey(obj: "Any", copy: "bool | None") -> Plan:
         except LendError as refusal:
             verdicts[name] = f"refused: {refusal.fact}"
             continue
-        copied = [verdict for _, verdict in draft.verdicts if not verdict.shares]
+        copying = draft.would_copy()
+        copied = [verdict for _, verdict in copying]
         known = sum(verdict.nbytes or 0 for verdict in copied)
         why = "; ".join(dict.fromkeys(why for verdict in copied for why in (verdict.why, verdict.theirs) if why))
         if not copied:
             verdicts[name] = "shared"
         elif any(verdict.nbytes is None or verdict.theirs for verdict in copied):
-            verdicts[name] = f"{len(copied)} of {len(draft.verdicts)} columns may be copied: {why}"
+            verdicts[name] = (
+                f"{len({id(column) for column, _ in copying})} of {len(draft.verdicts)} columns may be copied: {why}"
+            )
         else:
             verdicts[name] = f"{amount(known)} copied: {why}"
     return Plan(
@@ -261,7 +262,7 @@ def survey(obj: "Any", copy: "bool | None") -> Plan:
         source_type=frame_words.type_of(obj),
         target=None,
         protocol=draft.taken_by,
-        steps=[Step("take", draft.taken_by)],
-        notes=draft.noted(),
+        steps=draft.taking(),
+        notes=notes,
         targets=verdicts,
     )
