@@ -353,30 +353,16 @@ def _judge_pandas(
     return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
 
 
-def _pandas_series(
-    column: "Column",
-    form: "str | None" = None,
-    dtype_backend: str = "auto",
-    index: "str | None" = None,
-    nulls: "Any" = None,
-    copy: bool = False,
-) -> "Any":
+def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_series(column, dtype_backend, nulls, copy)
+    return pandas_giving.give_series(column, **asked)  # no index is that of a column
 
 
-def _pandas_frame(
-    table: "Table",
-    form: "str | None" = None,
-    dtype_backend: str = "auto",
-    index: "str | None" = None,
-    nulls: "Any" = None,
-    copy: bool = False,
-) -> "Any":
+def _pandas_frame(table: "Table", form: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_frame(table, dtype_backend, index, nulls, copy=copy)
+    return pandas_giving.give_frame(table, **asked)
 
 
 TAKERS = {
