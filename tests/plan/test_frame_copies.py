@@ -165,6 +165,49 @@ def test_nulls_that_are_forbidden_are_named(target):
     assert rows_in(lend.to(WHOLE.select(["d"]), target, nulls="forbid"), target) == {"d": ROWS["d"]}
 
 
+LISTS, PAIRS = pa.list_(pa.int64()), pa.list_(pa.int64(), 2)
+WITHIN = {
+    "list": pa.array([[1, None]]),
+    "list in views": pa.array([[1, None]], pa.list_view(pa.int64())),
+    "list of one length": pa.array([[1, None]], PAIRS),
+    "map": pa.array([[("a", None)]], pa.map_(pa.string(), pa.int64())),
+    "struct": pa.array([{"a": None}]),
+    "words": pa.DictionaryArray.from_arrays(pa.array([0]), pa.array([[1, None]])),
+    "union": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([[None]], LISTS)]),
+    "second chunk": pa.chunked_array([pa.array([[1]]), pa.array([[None]], LISTS)]),
+    "depth": pa.array([{"a": [{"b": [None]}]}]),
+}
+WITHOUT = {
+    "list": pa.array([[None], [1], [2]]).slice(1),
+    "list of one length": pa.array([[1, None], [1, 2]], PAIRS).slice(1),
+    "struct": pa.array([{"a": None}, {"a": 1}]).slice(1),
+    "union": pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, None]), pa.array([None, "a"])]),
+    "depth": pa.array([{"a": [{"b": [1]}]}]),
+}
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "pandas"])
+@pytest.mark.parametrize("name", WITHIN)
+def test_nulls_inside_of_rows_are_forbidden_too(name, target):
+    pytest.importorskip(target)
+    with pytest.raises(UnsupportedType, match="has 1 null inside of its rows") as refusal:
+        lend.to(WITHIN[name], target, nulls="forbid")
+    assert "fill" not in refusal.value.remedy
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_nulls_that_no_row_has_are_not_forbidden(name):
+    assert lend.to(WITHOUT[name], "pyarrow", nulls="forbid").to_pylist() == WITHOUT[name].to_pylist()
+
+
+def test_the_library_is_named_that_takes_days_without_a_value_under_nulls():
+    np = pytest.importorskip("numpy")
+    days = lend.column(np.ma.masked_array(np.array(["2020-01-01"] * 2, "M8[D]"), [False, True]))
+    with pytest.raises(UnsupportedType) as refusal:
+        lend.to(days, "pyarrow", nulls=("fill", 0))
+    assert 'lend.to(x, "pyarrow")' in refusal.value.remedy
+
+
 @pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3", "duckdb"])
 @pytest.mark.parametrize("nulls", ["nan", "object", "mask"])
 def test_arrow_data_has_no_other_way_to_show_nulls(nulls, target):

@@ -47,6 +47,12 @@ def adapter_of(cls: type) -> "ModuleType | None":
     return None
 
 
+def is_of_pandas(cls: type) -> bool:
+    """Whether our adapter for pandas takes objects of a class."""
+    adapter = adapter_of(cls)
+    return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
+
+
 # whose host methods are no copies off a device, as they refuse what is not the host's
 _HOST_FIRST = frozenset(("pyarrow", "nanoarrow", "arro3", "lend"))
 
@@ -363,7 +369,7 @@ def with_index(
 def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     """A Column of what may be Python objects, of which nested data is made; of all else what `take` makes."""
     obj = _unwrapped(obj)
-    if adapter_of(type(obj)) is not _pandas():
+    if not is_of_pandas(type(obj)):
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
     return made
@@ -386,7 +392,7 @@ def _check_index(obj: "Any", index: "Any") -> None:
     if index not in ("column", "drop", "metadata"):
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     cls = type(obj)
-    if adapter_of(cls) is not _pandas():
+    if not is_of_pandas(cls):
         raise NotLendable.build(
             f"index={index!r} is about the index of a DataFrame of pandas, and {full_name(cls)} has none",
             came=full_name(cls),

@@ -215,4 +215,4 @@ def index(table: "Table") -> "Any":
     said = pandas_index.told(table.metadata).get("range")
     if not said or len(range(*said[:3])) != len(table):
         return None
-    return pandas.RangeIndex(*said[:3], name=pandas_index.read(said[3]))
+    return pandas.RangeIndex(*said[:3], name=said[3])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 SHARED = 0
+TO_COME = "what is copied shows when the rows come"
 
 
 class Verdict:
@@ -347,35 +348,21 @@ def _judge_pandas(
 
     giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
     if rows is None:
-        return Verdict(None, "what is copied shows when the rows come", who="lend")
+        return Verdict(None, TO_COME, who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
     return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
 
 
-def _pandas_series(
-    column: "Column",
-    form: "str | None" = None,
-    dtype_backend: str = "auto",
-    index: "str | None" = None,
-    nulls: "Any" = None,
-    copy: bool = False,
-) -> "Any":
+def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_series(column, dtype_backend, nulls, copy)
+    return pandas_giving.give_series(column, **asked)  # no index is that of a column
 
 
-def _pandas_frame(
-    table: "Table",
-    form: "str | None" = None,
-    dtype_backend: str = "auto",
-    index: "str | None" = None,
-    nulls: "Any" = None,
-    copy: bool = False,
-) -> "Any":
+def _pandas_frame(table: "Table", form: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_frame(table, dtype_backend, index, nulls, copy=copy)
+    return pandas_giving.give_frame(table, **asked)
 
 
 TAKERS = {

@@ -7,12 +7,13 @@ What pandas gets is read-only for it: it copies before it writes.
 from lend._core import copies
 from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, recoding, refusals
+from lend.columns import converting, forms, inside, recoding, refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
+from lend.columns.run_finding import run_of
 from lend.columns.run_masks import mask_of, no_mask
-from lend.columns.runs import BESIDE, Wish, run_of
+from lend.columns.runs import BESIDE, Wish
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
@@ -81,8 +82,8 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
         raise ValueError(f"dtype_backend is one of {', '.join(BACKENDS)}, not {dtype_backend!r:.60}")
     if nulls in ("mask", "struct"):
         raise _no_policy(column, nulls)
-    if nulls == "forbid" and column.null_count:
-        raise _no_nulls(column, "nulls are forbidden", 'nulls=None, or ("fill", value)')
+    if nulls == "forbid":
+        inside.forbid_nulls(column, Wish("pandas", nulls))
     if nulls not in (None, "forbid"):
         if dtype_backend in ("pyarrow", "numpy_nullable"):
             raise _two_ways(column, nulls, dtype_backend)
@@ -259,8 +260,7 @@ def _zone(column: "Column", zone: str) -> "Any":
 def _text(column: "Column", backend: str, copy: bool) -> Giving:
     """Text as pandas keeps it in Arrow's arrays, with offsets of 64 bits; chunks stay."""
     pa = _pyarrow(column)
-    word = column.metadata.get(b"pandas.dtype", b"").decode()
-    nan = word != "string" and backend != "numpy_nullable"
+    nan = column.metadata.get(b"pandas.dtype") != b"string" and backend != "numpy_nullable"
     giving = Giving(column, "str" if nan else "string")
     views = column.dtype.kind == "utf8_view"
     drafts = [_arrow_draft(part, copy and not views) for part in column.chunks]
@@ -376,17 +376,11 @@ def _interval(column: "Column", copy: bool) -> "Giving | None":
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def plan_frame(table: "Any", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> "list[Giving]":
-    """How each column of a table will be given."""
-    return [plan(column, dtype_backend, nulls, copy) for column in table.columns]
-
-
 def give_frame(
     table: "Any",
     dtype_backend: str = "auto",
     index: "str | None" = None,
     nulls: "Any" = None,
-    metadata: "dict[bytes, bytes] | None" = None,
     copy: bool = False,
 ) -> "Any":
     """A pandas.DataFrame of a table; an index that its metadata tells of is one again, unless `index` says otherwise.
@@ -397,9 +391,10 @@ def give_frame(
 
     if index not in pandas_index.MODES:
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
-    said = pandas_index.told(table.metadata if metadata is None else metadata)
+    said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
-    series = [giving.make() for giving in plan_frame(table, dtype_backend, nulls, copy)]
+    givings = [plan(column, dtype_backend, nulls, copy) for column in table.columns]
+    series = [giving.make() for giving in givings]
     levels = said.get("index", []) if index != "column" else []
     places: list[int] = []
     for name, _ in levels:
@@ -416,7 +411,7 @@ def give_frame(
     tuples = bool(labels) and all(isinstance(label, tuple) for label in labels)
     kind = object if None in labels else None  # else it would be NaN, and integers beside it floats
     frame.columns = pd.Index(labels, dtype=kind, tupleize_cols=tuples)
-    over = [pandas_index.read(name) for name in said.get("names", ())]
+    over = said.get("names", [])
     if len(over) == frame.columns.nlevels:
         frame.columns.names = over
     return frame
@@ -425,7 +420,7 @@ def give_frame(
 def _index(levels: "list[Any]", told: "list[Any]") -> "Any":
     import pandas as pd
 
-    names = [pandas_index.read(label) for _, label in told]
+    names = [label for _, label in told]
     return pd.Index(levels[0], name=names[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=names)
 
 
@@ -435,5 +430,5 @@ def _range(said: "dict[str, Any]", rows: int) -> "Any":
     if "range" not in said:
         return None
     start, stop, step, name = said["range"]
-    found = pd.RangeIndex(start, stop, step, name=pandas_index.read(name))
+    found = pd.RangeIndex(start, stop, step, name=name)
     return found if len(found) == rows else None

@@ -51,16 +51,30 @@ def take(made: "Any", frame: "Any", labels: "list[Any]", mode: "str | None", col
         made.metadata[KEY] = dumps(said).encode()
 
 
+def noted(obj: "Any", mode: "str | None" = None, back: bool = False) -> "list[str]":
+    """What becomes of the index of a DataFrame or Series, to be told by a plan; of a default one nothing.
+
+    `back`: it goes to pandas, where it is the index again.
+    """
+    names = _carried(obj)
+    if names is None:
+        return []
+    if not names or mode == "array":
+        return [f"the index is no part of {'an array' if mode == 'array' else 'a column'}, and is not carried"]
+    if mode == "drop":
+        return ["the index is left out"]
+    if mode == "metadata" or (back and mode is None):
+        return [] if back else ["the index is kept in the metadata"]
+    return [f"the index becomes the column{'' if len(names) == 1 else 's'} {', '.join(map(repr, names))}"]
+
+
 @guarded
-def noted(obj: "Any") -> "list[str]":
-    """What becomes of the index of a DataFrame or Series, to be told by a plan; of a default one nothing."""
+def _carried(obj: "Any") -> "list[str] | None":
+    """The columns that an index becomes: of a Series none. None where there is none that says anything."""
     index = getattr(obj, "index", None)  # an Index has none
     if index is None or not hasattr(type(obj), "index") or is_default(index):
-        return []
-    if not hasattr(type(obj), "columns"):
-        return ["the index is no part of a column, and is not carried"]
-    names = [repr(name) for name in level_names(index)]
-    return [f"the index becomes the column{'' if len(names) == 1 else 's'} {', '.join(names)}"]
+        return None
+    return level_names(index) if hasattr(type(obj), "columns") else []
 
 
 def level_names(index: "Any") -> "list[str]":
@@ -103,30 +117,49 @@ def written(label: "Any") -> "Any":
     return str(label)
 
 
-def read(said: "Any") -> "Any":
-    """The label again."""
-    if not isinstance(said, dict):
-        return said
-    if "tuple" in said:
-        return tuple(read(part) for part in said["tuple"])
-    if "time" in said:
-        from pandas import Timestamp
+def _read(said: "Any") -> "Any":
+    """The label again; KeyError, TypeError or ValueError of what is none."""
+    if isinstance(said, dict):
+        if "tuple" in said:
+            return tuple(_read(part) for part in said["tuple"])
+        if "time" in said:
+            from pandas import Timestamp
 
-        return Timestamp(said["time"])
-    return float(said["float"])
+            return Timestamp(said["time"])
+        return float(said["float"])
+    hash(said)
+    return said
 
 
 def told(metadata: "Mapping[bytes, bytes]") -> "dict[str, Any]":
-    """What the metadata of a table keeps of a frame."""
+    """What the metadata of a table keeps of a frame, its labels read; nothing of what contradicts itself.
+
+    "index": names of columns and their labels; "range": start, stop, step, name; "labels"; "names" of those.
+    """
     from json import loads
 
     try:
         if KEY not in metadata and PANDAS in metadata:
-            return _told_by_pandas(loads(metadata[PANDAS]))
-        found = loads(metadata.get(KEY, b"{}"))
+            return _checked(_told_by_pandas(loads(metadata[PANDAS])))
+        return _checked(loads(metadata.get(KEY, b"{}")))
     except (ValueError, KeyError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+
+
+def _checked(said: "Any") -> "dict[str, Any]":
+    found: dict[str, Any] = {}
+    if "range" in said:
+        *numbers, name = said["range"]
+        start, stop, step = numbers
+        if not step or any(type(number) is not int or abs(number) >= 1 << 62 for number in numbers):
+            raise ValueError("no range")
+        found["range"] = (start, stop, step, _read(name))
+    if "index" in said:
+        found["index"] = [(str(name), _read(label)) for name, label in said["index"]]
+    for key in ("labels", "names"):
+        if key in said:
+            found[key] = [_read(label) for label in said[key]]
+    return found
 
 
 def _told_by_pandas(said: "Any") -> "dict[str, Any]":
@@ -143,7 +176,6 @@ def labels_of(said: "dict[str, Any]", names: "list[str]") -> "list[Any]":
     """The labels of some columns: those that were told of their names, of the others the names."""
     known: dict[str, list[Any]] = {}
     for label in said.get("labels", ()):
-        found = read(label)
-        known.setdefault(kinds.text_of(found), []).append(found)
+        known.setdefault(kinds.text_of(label), []).append(label)
     # of several labels of one text the first is of the first column: what stands in the middle is not left out
     return [known[name].pop(0) if known.get(name) else name for name in names]

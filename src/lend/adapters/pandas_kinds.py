@@ -66,10 +66,13 @@ def is_index_of(obj: "Any", kind: str) -> bool:
 
 def is_no_utf8(value: "Any") -> bool:
     """Whether it is a text with half a character in it."""
+    if not isinstance(value, str):
+        return False
     try:
-        return isinstance(value, str) and not value.encode()
+        value.encode()
     except UnicodeEncodeError:
         return True
+    return False
 
 
 def is_string(dtype: "Any") -> bool:

@@ -61,8 +61,7 @@ def _is_whole(frame: "Any") -> bool:
         counts = [part.n_chunks() for part in frame._df.get_columns()]
     except (AttributeError, TypeError):
         counts = frame.n_chunks("all")
-    kind = sys.modules["polars"].Object
-    return max(counts, default=1) <= 1 and not [each for each in frame.dtypes if each is kind or type(each) is kind]
+    return max(counts, default=1) <= 1 and not any(map(_is_object, frame.dtypes))
 
 
 def _is_object(dtype: "Any") -> bool:

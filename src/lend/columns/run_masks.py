@@ -3,7 +3,7 @@
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms
+from lend.columns import forms, inside
 from lend.columns.anatomy import Anatomy, layout_of
 from lend.columns.runs import Run, Wish
 from lend.columns.scalars import base
@@ -16,36 +16,20 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 _BLOCK = 1 << 20
-_LISTS = ("fixed list", "list")
 
 
 def mask_of(column: "Column", shape: "tuple[int, ...]", wish: Wish) -> "Run | None":
     """A byte for each element, 1 where it is null, in the shape of the elements; None where none is."""
     full, dtype = [part for part in column.chunks if len(part)], column.dtype
-    while layout_of(dtype) in _LISTS:
-        full = [child for child in [_within(part)[0] for part in full] if len(child)]
-        dtype = _inner(dtype)
+    while layout_of(dtype) in inside.LISTS:
+        full = [child for child in [inside.elements(part)[0] for part in full] if len(child)]
+        dtype = inside.inner(dtype)
     made = _record_mask(full, dtype, column) if layout_of(dtype) == "struct" else _mask(full, column, wish.copy)
     if made is not None:
         made.shape = shape
         if made.view is not None:
             made.view = made.view.reshape(shape)
     return made
-
-
-def _inner(dtype: DType) -> DType:
-    """The type of the elements of lists."""
-    return dtype.children[0][1] if dtype.children else base(dtype).children[0][1]
-
-
-def _within(column: "Column") -> "tuple[Column, int]":
-    """The elements of the lists of a chunk, all of which have one length, and that length."""
-    parts = Anatomy(column)
-    if parts.layout == "fixed list":
-        length = int(base(column.dtype).length or 0)
-        return column.children[0][parts.offset * length : (parts.offset + parts.n) * length], length
-    start, stop = parts.span(0, parts.n)
-    return column.children[0][start:stop], (stop - start) // parts.n if parts.n else 0
 
 
 def _mask(columns: "list[Column]", whole: "Column", copy: bool) -> "Run | None":
@@ -106,31 +90,23 @@ def _record_mask(columns: "list[Column]", dtype: DType, whole: "Column") -> "Run
     return made
 
 
-def _fields(column: "Column") -> "list[Column]":
-    parts = Anatomy(column)
-    return [child[parts.offset : parts.offset + parts.n] for child in column.children]
-
-
 def _has_null(column: "Column") -> bool:
     if forms.null_count(Anatomy(column)):
         return True
-    layout = layout_of(column.dtype)
-    return any(
-        map(_has_null, _fields(column) if layout == "struct" else [_within(column)[0]] if layout in _LISTS else ())
-    )
+    return any(_has_null(part) for part in inside.parts_of(column))
 
 
 def _truths(columns: "list[Column]", dtype: DType) -> "tuple[DType, tuple[int, ...]]":
     """The dtype of a mask, and the shape that each row has of it, as `runs` has those of the elements."""
     layout = layout_of(dtype)
-    if layout in _LISTS:
-        found = [_within(column) for column in columns]
+    if layout in inside.LISTS:
+        found = [inside.elements(column) for column in columns]
         length = base(dtype).length if layout == "fixed list" else max((length for _, length in found), default=0)
-        inner, tail = _truths([child for child, _ in found], _inner(dtype))
+        inner, tail = _truths([child for child, _ in found], inside.inner(dtype))
         return inner, (int(length or 0), *tail)
     if layout != "struct":
         return DType("bool"), ()
-    rows = [_fields(column) for column in columns]
+    rows = [inside.fields(column) for column in columns]
     told = []
     for i, (name, kind) in enumerate(base(dtype).children):
         inner, tail = _truths([fields[i] for fields in rows], kind)
@@ -151,8 +127,8 @@ def _write_truths(column: "Column", step: int, to: int, over: "bytes | None" = N
     n, layout = len(column), layout_of(column.dtype)
     if not n:
         return
-    if layout in _LISTS:
-        child, length = _within(column)
+    if layout in inside.LISTS:
+        child, length = inside.elements(column)
         width = _width(child)
         if not length:
             return
@@ -173,6 +149,6 @@ def _write_truths(column: "Column", step: int, to: int, over: "bytes | None" = N
     if layout != "struct":
         kernels.gather(to, step, lost, 1, 1, 1, n)  # type: ignore[arg-type]
         return
-    for field in _fields(column):
+    for field in inside.fields(column):
         _write_truths(field, step, to, lost)
         to += _width(field)

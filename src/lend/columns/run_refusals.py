@@ -69,12 +69,16 @@ def has_nulls(column: "Column", count: int, dtype: "DType", wish: "Wish") -> Uns
     )
 
 
-def forbidden(column: "Column", count: int, wish: "Wish") -> UnsupportedType:
+def forbidden(
+    column: "Column", count: int, wish: "Wish", *, within: "str | None" = None, fills: bool = True
+) -> UnsupportedType:
+    """Nulls of a column, or of what lies inside of its rows, under a name."""
+    where = "" if within is None else f" inside of its rows (in {within!r})"
     return _build(
         column,
-        f'{refusals.named(column)} has {_count(count)}, and nulls="forbid" was asked for',
+        f'{refusals.named(column)} has {_count(count)}{where}, and nulls="forbid" was asked for',
         wish,
-        'nulls=None, which carries them where it can; or ("fill", value)',
+        "nulls=None, which carries them where it can" + ('; or ("fill", value)' if fills else ""),
     )
 
 

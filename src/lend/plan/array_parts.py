@@ -9,7 +9,7 @@ from lend.adapters.rules import Reason
 from lend.columns import refusals, run_refusals
 from lend.columns.runs import BESIDE
 from lend.errors import CopyRequired, LendError, UnsupportedType, change_remedy
-from lend.plan import planner, recheck
+from lend.plan import frame_words, planner, recheck
 from lend.plan.facts import Facts
 from lend.plan.steps import Step, amount
 
@@ -185,7 +185,7 @@ class ObjectPart:
     def steps(self) -> "list[Step]":
         found = []
         if self._nbytes():
-            what = column_named(self.columns[0]) if len(self.columns) == 1 else "elements"
+            what = frame_words.column_named(self.columns[0]) if len(self.columns) == 1 else "elements"
             told = "an array of pointers to them, and the objects"
             found.append(Step("work", f"{what} as Python objects", self._nbytes(), "lend", told))
         return [*found, Step("give", f"as {self.form}")]
@@ -223,7 +223,8 @@ class TextPart:
         return numpy_masked.texts(values, self.kind)
 
     def steps(self) -> "list[Step]":
-        told = f"{column_named(self.column)} as {self.form} of {'fixed text' if self.kind == 'U' else 'StringDType'}"
+        text = "fixed text" if self.kind == "U" else "StringDType"
+        told = f"{frame_words.column_named(self.column)} as {self.form} of {text}"
         if not len(self.column):
             return [Step("give", told)]
         return [Step("give", told, None, "target", "NumPy makes strings of its own")]
@@ -276,7 +277,3 @@ def _no_null_text(column: "Column", count: int) -> UnsupportedType:
 def _made_anew(came: str, what: str, nbytes: "int | None") -> CopyRequired:
     price = "" if nbytes is None else f" (a copy of {amount(nbytes)}, counted)"
     return CopyRequired.build(f"{what} are made anew, and copy=False forbids it", came=came, remedy=f"copy=None{price}")
-
-
-def column_named(column: "Column") -> str:
-    return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"

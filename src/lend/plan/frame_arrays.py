@@ -1,19 +1,20 @@
 """Columns and tables as arrays: of a column one run of elements, of a table a dict of them, or one array of two
 dimensions.
 
-What the elements need is found in `columns/runs.py`; what the library needs is judged by its rules, as of any array: a
-part of the draft here is a draft of the planner of arrays, whose memory may still have to be written.
+What the elements need is found in `columns/run_finding.py`; what the library needs is judged by its rules, as of any
+array: a part of the draft here is a draft of the planner of arrays, whose memory may still have to be written.
 """
 
 from lend._core.letting_go import lets_go
-from lend._core.owners import type_name_of
+from lend.adapters.frame_takers import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
+from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import targets
-from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, column_named, under_nulls
+from lend.plan import frame_words, targets
+from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, under_nulls
 from lend.plan.steps import Plan, Step, amount
 from lend.tables.table import Table
 
@@ -22,14 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from lend.columns.runs import Run, Wish
-    from lend.plan.frames import FrameDraft
+    from lend.columns.runs import Run
+    from lend.plan.frame_drafts import FrameDraft
 
 _POLICIES = ("mask", "nan", "object", "forbid", "struct")
 _STRINGS = ("object", "StringDType", "U")
 _TEXT = ("utf8", "large_utf8", "utf8_view")
 _LIBRARIES = ("numpy", "torch", "jax", "memoryview", "tvm_ffi")
-_SHOWN = 20  # columns of a plan that are listed one by one
 
 
 def check_nulls(nulls: "Any") -> None:
@@ -124,12 +124,12 @@ class ArraysDraft:
 
     def _part(self, column: Column) -> "Any":
         asked, wish = self.asked, self.asked.wish
-        _check_host(column, wish)
+        frame_words.check_host(column, wish.target)
         if asked.nulls == "object":
             return ObjectPart([column], refusals.came(column), (len(column),), asked.copy)
         if asked.strings is not None and _is_text(column):
             return self._text(column, asked.strings)
-        run = runs.run_of(column, wish)
+        run = run_of(column, wish)
         self._check_copy(run, [column])
         if not asked.masked:
             return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
@@ -172,10 +172,10 @@ class ArraysDraft:
             return ObjectPart(columns, self.frame.came, (rows, len(columns)), asked.copy)
         parts = []
         for column in columns:
-            _check_host(column, wish)
+            frame_words.check_host(column, wish.target)
             if asked.strings is not None and _is_text(column):
                 raise self._no_stack(f"{refusals.named(column)} is text, of which strings={asked.strings!r} makes one")
-            run = runs.run_of(column, wish)
+            run = run_of(column, wish)
             if len(run.shape) != 1:
                 raise self._no_stack(f"{refusals.named(column)} has rows of several elements")
             parts.append(run)
@@ -207,12 +207,11 @@ class ArraysDraft:
         )
 
     def _check_names(self, table: Table) -> None:
-        names = list(table.names)
-        double = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+        double = frame_words.doubled(table.names)
         if double is not None:
-            places = ", ".join(str(place) for place, name in enumerate(names) if name == double)
+            name, places = double
             raise UnsupportedLayout.build(
-                f"a dict of arrays has no two of one name, and {double!r} is the name of columns {places}",
+                f"a dict of arrays has no two of one name, and {name!r} is the name of columns {places}",
                 wanted=self.asked.wish.target,
                 came=self.frame.came,
                 remedy="the columns of other names: table.select([0, ...]), by their places; or stack=True",
@@ -240,11 +239,10 @@ class ArraysDraft:
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         frame = self.frame
-        steps, given = [Step("take", frame.taken_by)], []
+        steps, given = frame.taking(), []
         notes: list[str] = []
         if frame.rows is None:
-            told = "what is copied shows when the rows come"
-            steps += [Step("work", "columns as arrays", None, "lend", told), Step("give", f"as {self._made()}")]
+            steps += [Step("work", "columns as arrays", None, "lend", TO_COME), Step("give", f"as {self._made()}")]
         elif len(self.parts) == 1 and (self.stacked or type(frame.thing) is Column):
             steps += self.parts[0].steps()
         else:
@@ -256,30 +254,19 @@ class ArraysDraft:
                 else:
                     steps.append(_of_column(give, column))
             if given or not self.parts:
-                steps.append(Step("give", f"{_listed(given, len(self.parts))}, as {self._made()}"))
+                steps.append(Step("give", f"{frame_words.listed(given, len(self.parts))}, as {self._made()}"))
         for part in self.parts:
             notes += [note for note in part.notes() if note not in notes]
         notes += frame.noted()
-        if frame.taken_by == "pandas, as it lies" and frame.rows and any(part.shares for part in self.parts):
-            notes.append("while this is lent, pandas copies a lent block before its next write to it")
+        if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
+            notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=frame.came,
-            source_type=f"lend.{type(frame.thing).__name__}" if frame.obj is frame.thing else type_name_of(frame.obj),
+            source_type=frame_words.type_of(frame.obj),
             target=self._made(),
             protocol=frame.taken_by,
             steps=steps,
             notes=notes,
-        )
-
-
-def _check_host(column: Column, wish: "Wish") -> None:
-    if not column.device.is_host:
-        from lend.errors import NotHostAccessible
-
-        raise NotHostAccessible.build(
-            f"{refusals.named(column)} is on {column.device}, and {wish.target} takes memory of the host",
-            came=refusals.came(column),
-            remedy="copy it with the library that made it, and hand on what that gives",
         )
 
 
@@ -291,14 +278,7 @@ def _of_column(step: Step, column: Column) -> Step:
     """The step of one column among several, which names it."""
     if repr(column.name) in step.what:
         return step
-    return Step(step.kind, f"{column_named(column)} {step.what}", step.nbytes, step.who, step.why)
-
-
-def _listed(columns: "list[Column]", total: int) -> str:
-    if len(columns) == total:
-        return "all columns" if total != 1 else "the column"
-    names = ", ".join(repr(column.name) for column in columns[:_SHOWN])
-    return names if len(columns) <= _SHOWN else f"{names} and {len(columns) - _SHOWN} more"
+    return Step(step.kind, f"{frame_words.column_named(column)} {step.what}", step.nbytes, step.who, step.why)
 
 
 def serves(target: "Any") -> bool:

@@ -6,10 +6,11 @@ Each is a draft, which tells its bytes before it is carried out.
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms, refusals, run_refusals
+from lend.adapters.frame_takers import TO_COME
+from lend.columns import forms, inside, refusals, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
-from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of
+from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of, unchanged
 from lend.columns.isolating import isolated
 from lend.columns.masked_structs import NAME
 from lend.columns.runs import Wish
@@ -33,8 +34,8 @@ class ToCome:
     same = False
     nbytes = None
 
-    def __init__(self, source: Column, why: str) -> None:
-        self.source, self.reasons = source, [why]
+    def __init__(self, source: Column) -> None:
+        self.source, self.reasons = source, [TO_COME]
 
 
 def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *, to_come: bool = False) -> "Any":
@@ -42,9 +43,9 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     if nulls in ("mask", "nan", "object") or (nulls == "struct" and library not in _STRUCTS):
         raise _no_policy(nulls, library, column)
     if to_come and (copy is True or nulls is not None):
-        return ToCome(column, "what is copied shows when the rows come")
-    if nulls == "forbid" and column.null_count:
-        raise run_refusals.forbidden(column, column.null_count, Wish(library, nulls))
+        return ToCome(column)
+    if nulls == "forbid":
+        inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
     elif nulls == "struct":
@@ -52,6 +53,11 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     else:
         draft = forms.arrow_form(column, flat=library == "polars")
     return isolated(draft) if copy is True else draft
+
+
+def copy_of(column: Column, *, to_come: bool = False) -> "Any":
+    """The draft of a column as it lies, in memory of its own."""
+    return ToCome(column) if to_come else isolated(unchanged(column))
 
 
 def _no_policy(nulls: str, library: str, column: Column) -> UnsupportedType:
@@ -93,7 +99,7 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of days of 8 bytes, which Arrow does not have",
             came=refusals.came(column),
-            remedy='lend.to(x, library), without nulls=; or x.astype("datetime64[s]") before',
+            remedy=f'lend.to(x, "{library}"), without nulls=; or x.astype("datetime64[s]") before',
         )
     return whole if parts.null_count() else forms.arrow_form(column)  # of chunks, some have no null
 

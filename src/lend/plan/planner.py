@@ -6,7 +6,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 
 from lend import doors, front
 from lend._core.letting_go import lets_go
-from lend.adapters import advice
+from lend.adapters import advice, columns, pandas_index
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lend.adapters.rules import Give
     from lend.plan.frame_arrays import ArraysDraft
-    from lend.plan.frames import FrameDraft
+    from lend.plan.frame_drafts import FrameDraft
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
@@ -337,6 +337,8 @@ class Draft:
             notes.append(f"read-only: every protocol says so to {rules.form}, which must respect it")
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
+        if self.source == PLAIN and columns.is_of_pandas(type(self.obj)):
+            notes += pandas_index.noted(self.obj, "array")
         return notes
 
     def may_move(self) -> "list[str]":
@@ -393,13 +395,16 @@ def draw(
         draft.look(taken, refused)
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
-        if device is not None or not (routing.is_of_columns(obj) and routing.takes_columns(target)):
+        other = routing.takes_columns(target) or routing.is_call(target)
+        if device is not None or not (other and routing.is_of_columns(obj)):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
+    else:
+        # its array would show the value that is NumPy's NaT
+        is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
+        other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
+    if other:
         draft.obj = None
-    if draft.obj is not None and draft.facts.dtype.kind in ("datetime", "timedelta") and routing.is_of_arrow(type(obj)):
-        draft.obj = None  # its array would show the value that is NumPy's NaT
-    if draft.obj is None and routing.takes_columns(target):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft

@@ -29,7 +29,7 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
         (cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj)
     )
     found = frames.taker_of(target)
-    if found is None and callable(target) and targets.resolve(target).library is None:
+    if found is None and is_call(target):
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
     return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
 
@@ -70,6 +70,11 @@ def takes_columns(target: "Any") -> bool:
     from lend.plan import frames
 
     return frames.taker_of(target) is not None or is_for_arrays(target)
+
+
+def is_call(target: "Any") -> bool:
+    """Whether a target is a callable of nobody's that lend knows, which takes columns as they lie."""
+    return target is not None and callable(target) and targets.resolve(target).library is None
 
 
 def is_for_arrays(target: "Any") -> bool:

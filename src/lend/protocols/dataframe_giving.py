@@ -311,8 +311,8 @@ class InterchangeFrame:
 
 def check_names(names: "Sequence[str]") -> None:
     """The protocol asks for columns by name: each has one of its own."""
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise MalformedDescriptor.build(
             f"two columns are named {twice!r}, and the dataframe protocol tells columns apart by name",
             remedy="columns=[...], by number; or a dict of other names: lend.table({name: column, ...})",

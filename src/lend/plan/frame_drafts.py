@@ -1,0 +1,283 @@
+"""The way of a column or table to a library that takes such, or to a callable: judged, written down, carried out."""
+
+from lend import front_columns
+from lend._core.letting_go import lets_go
+from lend.adapters import pandas_index
+from lend.adapters.asking import guarded
+from lend.adapters.frame_takers import TO_COME, Taker, Verdict, unique
+from lend.columns import inside, refusals
+from lend.columns.column import Column
+from lend.columns.runs import Wish
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
+from lend.plan import frame_forms, frame_words
+from lend.plan.steps import Plan, Step
+from lend.protocols.classes import full_name
+from lend.tables.table import Table, of_columns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from lend._core.copies import Copy
+
+
+class FrameDraft:
+    """A way of a column or table to a target that was found, not yet gone."""
+
+    __slots__ = (
+        *("call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
+        *("taken_by", "taker", "thing", "verdicts"),
+    )
+
+    def __init__(
+        self,
+        obj: "Any",
+        thing: "Column | Table",
+        taken_by: str,
+        *,
+        to_come: bool = False,
+        index: "str | None" = None,
+    ) -> None:
+        self.index = index  # what became of that of pandas
+        self.rows = None if to_come else len(thing)
+        self.obj = obj
+        self.thing = thing
+        self.taken_by = taken_by
+        self.copied: Sequence[Copy] = ()  # what was copied on taking it, where it was only looked at
+        self.taker: Taker | None = None
+        self.form: str | None = None
+        self.call: Any = None
+        self.copy: bool | None = None
+        self.nulls: Any = None
+        self.options: dict[str, Any] = {}
+        self.verdicts: list[tuple[Column, Verdict]] = []
+        self.forms: list[Any] = []  # what lend makes of each column first, as drafts
+
+    # -- drawing --
+
+    def judge(self, taker: Taker, form: "str | None", copy: "bool | None", options: "dict[str, Any]") -> None:
+        """Ask what the library does with every column; raise what it, or lend, refuses."""
+        self.taker, self.form, self.copy, self.options = taker, form, copy, options
+        self._check_options(taker, options)
+        made_of = "table" if type(self.thing) is Table else "column"
+        if (form is not None and taker.classes[form] != made_of) or getattr(taker, made_of) is None:
+            raise UnsupportedLayout.build(
+                f"a {made_of} is not handed on as {form or taker.name}",
+                wanted=form or taker.name,
+                came=self.came,
+                remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+            )
+        for column in self._columns():
+            frame_words.check_host(column, taker.name, self.came)
+        if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
+            raise UnsupportedLayout.build(
+                f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
+            )
+        if type(self.thing) is Table and taker.unique:
+            self._check_names(self.thing, options)
+        if not taker.arrow:
+            self.thing = _in_chunks(self.thing)
+        asked = {name: value for name, value in options.items() if name in taker.judged}
+        if not taker.arrow:
+            asked |= self._wishes()
+        self.forms, self.verdicts = [], []
+        # no comprehensions: the frame of one keeps what it closes over, and an error the frame
+        for column in self._columns() if taker.arrow else ():
+            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+            self.forms.append(wished)
+        for column in self._columns():
+            verdict = taker.judge(column, self.rows, **asked)
+            self.verdicts.append((column, verdict))
+        copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
+        if copy is False and copied:
+            column, verdict = copied[0]
+            raise CopyRequired.build(
+                f"{refusals.named(column)}: {verdict.why}",
+                wanted=f"{self._made()} without a copy (copy=False)",
+                came=self.came,
+                tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
+                remedy=["copy=None", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
+                if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
+                else "copy=None",
+            )
+
+    def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
+        """The same of a callable, which gets the Column or Table as it lies, or a copy of that."""
+        self.call, self.copy = call, copy
+        if nulls not in (None, "forbid"):
+            raise UnsupportedType.build(
+                f"a callable gets columns as they lie, and nulls={nulls!r:.60} is a form that libraries take them in",
+                wanted=f"a call of {_name_of(call)}",
+                came=self.came,
+                remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
+            )
+        for column in self._columns():
+            if nulls == "forbid":
+                inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
+            if copy is True:
+                self.forms.append(frame_forms.copy_of(column, to_come=self.rows is None))
+
+    def would_copy(self) -> "list[tuple[Column, Verdict]]":
+        """What is copied on the way, by lend and then by the target, and why."""
+        made = [
+            (form.source, Verdict(form.nbytes, "; ".join(form.reasons), who="lend"))
+            for form in self.forms
+            if not form.same and form.nbytes != 0
+        ]
+        return made + [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
+
+    def _wishes(self) -> "dict[str, Any]":
+        """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
+        return {"nulls": self.nulls, "copy": self.copy is True}
+
+    def _check_options(self, taker: Taker, options: "dict[str, Any]") -> None:
+        unknown = sorted(set(options) - set(taker.options))
+        if unknown:
+            word = "an option" if len(unknown) == 1 else "options"
+            raise TypeError(
+                f"{', '.join(unknown)}: not {word} of {taker.name}; its options: {', '.join(taker.options) or 'none'}"
+            )
+
+    def _check_names(self, table: Table, options: "dict[str, Any]") -> None:
+        """Names that the target would refuse, or make one of two of."""
+        double = frame_words.doubled(unique(table, options.get("names")))
+        if double is not None:
+            assert self.taker is not None
+            name, places = double
+            raise UnsupportedLayout.build(
+                f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
+                came=self.came,
+                remedy='names="unique", which numbers them; or table.select([...])',
+            )
+
+    def _columns(self) -> "tuple[Column, ...]":
+        return self.thing.columns if type(self.thing) is Table else (self.thing,)
+
+    @property
+    def came(self) -> str:
+        thing = self.thing
+        if self.rows is None:
+            listed = f"{thing.dtype}" if type(thing) is Column else repr(thing)[1:-1].partition(": ")[2] or "no columns"
+            return f"{type(thing).__name__} whose rows did not come yet: {listed}"
+        return thing._describe() if type(thing) is Column else repr(thing)[1:-1]
+
+    # -- carrying out --
+
+    @lets_go
+    def carry_out(self) -> "Any":
+        """Do what the draft says."""
+        thing = self.thing
+        if any(not form.same for form in self.forms):
+            made = [form.make() for form in self.forms]
+            thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
+        if self.taker is None:
+            return self._named(thing) if self.call is dict and type(thing) is Table else self.call(thing)
+        give = self.taker.give_table if type(thing) is Table else self.taker.give_column
+        wishes = {} if self.taker.arrow else self._wishes()
+        return give(thing, form=self.form, **self.options, **wishes)
+
+    def _named(self, thing: Table) -> "dict[str, Column]":
+        """What `dict` makes of a table: its columns by their names, and not the pairs that its rows may look like."""
+        found = dict(zip(thing.names, thing.columns, strict=True))
+        if len(found) < thing.num_columns:
+            raise UnsupportedLayout.build(
+                "a dict has no two values of one name, and this table has columns of one name",
+                came=self.came,
+                remedy="lend.to(x, list), its columns; or table.select([...])",
+            )
+        return found
+
+    # -- writing down --
+
+    def _made(self) -> str:
+        if self.taker is None:
+            return _name_of(self.call)
+        return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+
+    def _renamed(self) -> "list[str]":
+        """Notes of the names that the target changes."""
+        if self.taker is None or self.taker.renames is None or type(self.thing) is not Table:
+            return []
+        made = self.taker.renames(self.thing.names)
+        changed = [pair for pair in zip(self.thing.names, made, strict=True) if pair[0] != pair[1]]
+        more = (
+            [f"{len(changed) - frame_words.SHOWN} more columns get other names"]
+            if len(changed) > frame_words.SHOWN
+            else []
+        )
+        return [f"column {old!r} is called {new!r} there" for old, new in changed[: frame_words.SHOWN]] + more
+
+    def noted(self) -> "list[str]":
+        """What became of the index of pandas."""
+        if self.taken_by != frame_words.AS_IT_LIES:
+            return []
+        back = self.taker is not None and self.taker.name == "pandas"
+        return pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+
+    def taking(self) -> "list[Step]":
+        """How it was taken, and what was copied for that."""
+        steps = [Step("take", self.taken_by)]
+        return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
+
+    def written_down(self) -> Plan:
+        """The draft as a Plan, which holds no lease."""
+        steps, notes, made_of = self.taking(), self._renamed(), type(self.thing)
+        told = "into fresh memory" if self.taker is None else "as Arrow has it"
+        for form in self.forms:
+            if not form.same and form.nbytes != 0:
+                what = f"{frame_words.column_named(form.source)} {told}"
+                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons)))
+        if self.taker is None:
+            own = "what it does with the memory is its own affair"
+            steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
+        else:
+            shared = [column for column, verdict in self.verdicts if verdict.shares]
+            for column, verdict in self.verdicts:
+                if verdict.nbytes != 0:
+                    kind = "work" if verdict.who == "lend" else "give"
+                    steps.append(Step(kind, frame_words.column_named(column), verdict.nbytes, verdict.who, verdict.why))
+                if verdict.theirs:
+                    steps.append(Step("give", frame_words.column_named(column), None, "target", verdict.theirs))
+                if verdict.becomes is not None:
+                    notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
+            made = {id(form.source) for form in self.forms if not form.same}
+            if self.copy is not True and any(
+                not column.readonly for column in shared if len(column) and id(column) not in made
+            ):
+                notes.append("aliased: later writes to the source are visible there")
+            if shared or not self.verdicts:
+                way = "Arrow, " if self.taker.arrow else ""
+                steps.append(Step("give", f"{way}{frame_words.listed(shared, len(self.verdicts))}, as {self._made()}"))
+        if self.nulls == "struct" and made_of is Column and self.taker is not None and self.taker.name == "pyarrow":
+            notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
+        notes += self.noted()
+        if self.taken_by == frame_words.AS_IT_LIES and self.rows:
+            notes.append(frame_words.LENT_BLOCKS)
+        return Plan(
+            source=self.came,
+            source_type=frame_words.type_of(self.obj),
+            target=self._made(),
+            protocol=self.taken_by,
+            steps=steps,
+            notes=notes,
+        )
+
+
+def _in_chunks(thing: "Column | Table") -> "Column | Table":
+    """The same, where a column without a chunk has one without rows."""
+    if type(thing) is Column:
+        if thing.chunks:
+            return thing
+        made = _in_chunks(of_columns((thing.name,), [thing], 0))
+        assert type(made) is Table
+        return made[0]
+    if all(column.chunks for column in thing):
+        return thing
+    return front_columns.table(thing.__arrow_c_array__())
+
+
+@guarded
+def _name_of(call: "Any") -> str:
+    name = full_name(call) if isinstance(call, type) else getattr(call, "__qualname__", None)
+    return name if isinstance(name, str) else full_name(type(call))

@@ -1,0 +1,84 @@
+"""What a plan of columns and tables tells is what happens: surveys, the index of pandas, rows that did not come yet."""
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired
+
+pa = pytest.importorskip("pyarrow")
+np = pytest.importorskip("numpy")
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3"])
+def test_a_survey_tells_what_lend_copies_to_make_it_arrow_data(target):
+    pytest.importorskip(target)
+    column = lend.column(np.ma.masked_array([1, 2], [False, True]))
+    assert lend.explain(column).targets[target] == "1 byte copied: nulls as bytes"
+    assert lend.explain(column, target).bytes_copied == 1
+
+
+TEXT = {"survey": ((), {}), "arrays": (("numpy",), {"strings": "object"}), "arrow": (("pyarrow",), {})}
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_what_was_copied_on_taking_is_told_in(name):
+    pd = pytest.importorskip("pandas")
+    asked, options = TEXT[name]
+    frame = pd.DataFrame({"a": ["x", "yz"]}, dtype=object)
+    plan = lend.explain(frame, *asked, **options)
+    with lend.copies() as counted:
+        lend.to(frame, *(asked or ("pyarrow",)), **options)
+    assert sum(step.nbytes for step in plan.steps if step.who == "lend") == counted.bytes > 0
+
+
+INDEX = {
+    "array of a series": ("series", "numpy", {}, "the index is no part of an array, and is not carried"),
+    "column of a series": ("series", "pyarrow", {}, "the index is no part of a column, and is not carried"),
+    "left out of arrays": ("frame", "numpy", {"index": "drop"}, "the index is left out"),
+    "left out of Arrow data": ("frame", "pyarrow", {"index": "drop"}, "the index is left out"),
+    "left out of pandas": ("frame", "pandas", {"index": "drop"}, "the index is left out"),
+    "column of arrays": ("frame", "numpy", {}, "the index becomes the column 'key'"),
+    "column of pandas": ("frame", "pandas", {"index": "column"}, "the index becomes the column 'key'"),
+    "index of pandas": ("frame", "pandas", {}, None),
+    "metadata": ("range", "pyarrow", {"index": "metadata"}, "the index is kept in the metadata"),
+    "of a subclass": ("subclass", "pyarrow", {}, "the index becomes the column 'key'"),
+}
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_what_becomes_of_the_index_is_told(name):
+    pd = pytest.importorskip("pandas")
+    which, target, options, note = INDEX[name]
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([7, 5], name="key"))
+    ours = type("Ours", (pd.DataFrame,), {})
+    sources = {"frame": frame, "series": frame["a"], "subclass": ours(frame)}
+    sources["range"] = frame.set_index(pd.RangeIndex(5, 9, 2))
+    told = [each for each in lend.explain(sources[which], target, **options).notes if "index" in each]
+    assert told == ([] if note is None else [note])
+
+
+def reader(values):
+    return pa.table({"a": values}).to_reader()
+
+
+COPYING = {
+    "forbidden nulls": ("pyarrow", {"nulls": "forbid"}),
+    "a value under no nulls": ("pyarrow", {"nulls": ("fill", 0)}),
+    "pandas": ("pandas", {}),
+}
+
+
+@pytest.mark.parametrize("name", COPYING)
+def test_rows_to_come_that_need_no_copy_are_not_refused_for_one(name):
+    target, options = COPYING[name]
+    pytest.importorskip(target)
+    lend.explain(reader([1, 2]), target, copy=False, **options)
+    with lend.copies() as counted:
+        made = lend.to(reader([1, 2]), target, copy=False, **options)
+    assert lend.table(made)["a"].tolist() == [1, 2]
+    assert counted.count == 0
+
+
+def test_rows_that_came_and_need_a_copy_are_refused_without_one():
+    with pytest.raises(CopyRequired, match="a value under nulls"):
+        lend.to(reader([1, None]), "pyarrow", copy=False, nulls=("fill", 0))
