@@ -22,6 +22,7 @@ from support.told_frames import (
     FLOAT,
     INT,
     NAN,
+    NAT,
     NONE,
     SENTINEL,
     STRING,
@@ -35,7 +36,6 @@ from support.told_frames import (
     texts,
 )
 
-NAT = -(2**63)
 SWAPPED = ">" if sys.byteorder == "little" else "<"
 
 
