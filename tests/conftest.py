@@ -1,9 +1,11 @@
 """The first lines of a test run: what exactly is tested, and beside which libraries."""
 
+import gc
 import importlib.metadata
 import sys
 import sysconfig
 
+import pytest
 from hypothesis import settings
 
 # no test fails for the time it took: machines are noisy
@@ -29,3 +31,10 @@ def pytest_report_header():
         f"lend {version('lend')} on {sys.implementation.name} {sys.version.split()[0]}, {build}",
         f"beside {present or 'no other library'}" + (f"; absent: {absent}" if absent else ""),
     ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_was_there():
+    """What was there before takes no time in a collection: tens of thousands of tests, and the libraries."""
+    gc.collect()
+    gc.freeze()

@@ -44,14 +44,15 @@ static PyObject *acquired(PyObject *module, PyObject *args) {
             return PyErr_Format(PyExc_SystemError, "something to release after a refusal");
         return NULL;
     }
-    values = described && c.width ? elements(&schema, &array.array, &c) : Py_BuildValue("");
+    values = c.width && c.device_type == 1 ? elements(&schema, &array.array, &c) : Py_BuildValue("");
     made = Py_BuildValue(
-        "{s:s,s:s,s:L,s:L,s:L,s:i,s:L,s:K,s:N,s:(iiLII),s:K,s:L,s:L,s:i}", "format", schema.format, "name", schema.name,
+        "{s:s,s:s,s:L,s:L,s:L,s:i,s:L,s:K,s:N,s:(iiLII),s:K,s:L,s:L,s:i,s:N}", "format", schema.format, "name", schema.name,
         "length", (long long)array.array.length, "null_count", (long long)array.array.null_count, "offset",
         (long long)array.array.offset, "device", (int)array.device_type, "device_id", (long long)array.device_id,
         "event", (unsigned long long)(uintptr_t)array.sync_event, "values", values, "told", c.nulls, c.missing,
         (long long)c.null_count, c.width, c.flags, "data", (unsigned long long)(uintptr_t)c.data, "stride",
-        (long long)c.stride, "mask_stride", (long long)c.mask_stride, "children", (int)schema.n_children);
+        (long long)c.stride, "mask_stride", (long long)c.mask_stride, "children", (int)schema.n_children, "sentinel",
+        PyBytes_FromStringAndSize((const char *)c.sentinel, c.sentinel_size));
     lend_release_arrow(&schema, &array);
     lend_release_arrow(&schema, &array); /* a second time does nothing */
     return made;

@@ -49,6 +49,7 @@ def test_every_form_of_nulls_is_described_as_it_lies(c, form, laid):
         said = c.acquired(column)
     assert said["values"] == packed("q", ROWS)
     assert said["told"][:2] == (KINDS[column.nulls.kind], column.nulls.missing or 0)
+    assert said["sentinel"] == (struct.pack("q", column.nulls.value) if column.nulls.kind == "sentinel" else b"")
     assert made.count == 0
 
 
@@ -244,13 +245,14 @@ def test_a_description_that_was_not_initialised_is_refused(c):
         c.uninitialised(b"x")
 
 
-def test_memory_of_a_device_is_told_with_its_device_and_not_read(c):
+@pytest.mark.parametrize("described", [True, False])
+def test_memory_of_a_device_is_told_with_its_device_and_not_read(c, described):
     class Numbered(CudaInterface):
         def __dlpack_device__(self):
             return 2, 1
 
-    said = c.acquired(Numbered(shape=(3,), typestr="<i8", stream=None, strides=None), 0, False)
-    assert (said["device"], said["device_id"], said["event"]) == (2, 1, 0)
+    said = c.acquired(Numbered(shape=(3,), typestr="<i8", stream=None, strides=None), 0, described)
+    assert (said["device"], said["device_id"], said["event"], said["values"]) == (2, 1, 0, None)
 
 
 def test_the_array_holds_the_memory_and_gives_it_back_once_on_a_thread_without_the_gil(c):

@@ -18,6 +18,7 @@ from support.told_frames import (
     FLOAT,
     INT,
     NAN,
+    NAT,
     SENTINEL,
     STRING,
     UINT,
@@ -28,8 +29,6 @@ from support.told_frames import (
     ints,
     texts,
 )
-
-NAT = -(2**63)
 
 
 def read(told, **keywords):

@@ -413,6 +413,13 @@ def test_several_chunks_asked_for_as_one_are_joined_in_a_copy_or_refused():
         frame.__dataframe__(allow_copy=False).get_column(0).get_buffers()
 
 
+def test_the_type_of_numbers_in_chunks_is_told_without_joining_them():
+    pa = pytest.importorskip("pyarrow")
+    with lend.copies() as made:
+        assert told(lend.table(chunked(pa))).dtype[1:] == (64, "l", "=")
+    assert made.count == 0
+
+
 def test_a_word_on_copies_makes_another_frame_of_the_same():
     frame = lend.column(b"ab").__dataframe__()
     assert frame.__dataframe__() is frame

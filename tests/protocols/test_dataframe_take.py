@@ -22,6 +22,7 @@ from support.told_frames import (
     FLOAT,
     INT,
     NAN,
+    NAT,
     NONE,
     SENTINEL,
     STRING,
@@ -35,7 +36,6 @@ from support.told_frames import (
     texts,
 )
 
-NAT = -(2**63)
 SWAPPED = ">" if sys.byteorder == "little" else "<"
 
 
@@ -74,7 +74,7 @@ def test_nulls_keep_the_form_and_polarity_in_which_they_came(case):
     assert taken.tolist() == expected
 
 
-@pytest.mark.parametrize("null", [(NAN, None), (SENTINEL, NAT)])
+@pytest.mark.parametrize("null", [(NAN, None), (SENTINEL, NAT), (SENTINEL, float("nan"))])
 def test_times_that_are_missing_are_nat_however_it_is_said(null):
     data = struct.pack("2q", 1, NAT)
     taken = column(ToldColumn((DATETIME, 64, "tss:UTC", "="), 2, null=null, data=data))
@@ -166,19 +166,33 @@ def test_a_list_of_categories_is_a_copy_that_is_counted_or_refused():
         column(coded([0], ["ab"]), copy=False)
 
 
-def test_codes_keep_their_width_where_the_format_is_that_of_the_categories():
-    taken = column(coded([0, 1], texts("x", "y"), format="u"))
-    assert taken.dtype.arrow == "c"
+# what is told may be the format of the categories
+@pytest.mark.parametrize(("told", "letter"), [("u", "c"), ("|i1", "c"), ("C", "C"), ("|u1", "C"), ("<u2", "c")])
+def test_codes_keep_their_width_and_their_sign_where_that_is_told(told, letter):
+    taken = column(coded([0, 1], texts("x", "y"), null=(NONE, None), format=told))
+    assert (taken.dtype.arrow, taken.tolist()) == (letter, ["x", "y"])
 
 
-def test_a_word_that_is_null_in_chunks_of_categories_stays_null():
+def test_a_word_that_is_null_stays_null():
     words = texts("x", "y", null=(BYTES, 1), validity=b"\0\1")
     assert column(coded([1, 0], words)).tolist() == [None, "x"]
+
+
+def test_categories_in_several_chunks_come_into_one_by_a_counted_copy_or_not_at_all():
+    words = texts("x", "é", chunks=2)
+    words.get_chunks = lambda: [texts("x"), texts("é")]
+    with lend.copies() as made:
+        assert column(coded([1, -1, 0], words)).tolist() == ["é", None, "x"]
+    assert (made.count, made.recent[0].why) == (1, "categories in several chunks")
+    with pytest.raises(CopyRequired, match="column 'a': its categories are in several chunks"):
+        column(coded([0], words), copy=False)
 
 
 WRONG = {
     "a type of no kind": (ToldColumn((99, 8, "c", "="), 1, data=b"\0"), UnsupportedType, "kind 99"),
     "bits that are not the format's": (ToldColumn((INT, 32, "l", "="), 1, data=bytes(8)), UnsupportedType, "32 bits"),
+    "a width that no numbers have": (
+        ToldColumn((INT, 24, "<i3", "="), 1, data=bytes(3)), UnsupportedType, "24 bits"),
     "objects": (ToldColumn((STRING, 64, "|O", "|"), 1, data=bytes(8)), UnsupportedType, "kind 21"),
     "the other byte order": (ToldColumn((INT, 64, "l", SWAPPED), 1, data=bytes(8)), UnsupportedType, "byte order"),
     "the other byte order in the format": (
@@ -187,6 +201,9 @@ WRONG = {
     "bits too short": (ints(*range(9), null=(BITS, 0), validity=b"\0"), MalformedDescriptor, "validity has 1 bytes"),
     "bytes too short": (ints(1, 2, null=(BYTES, 0), validity=b"\0"), MalformedDescriptor, "validity has 1 bytes"),
     "offsets too short": (texts("a", offset=1), MalformedDescriptor, "offsets has 8 bytes"),
+    "offsets of 64 bits in room for 32": (
+        texts("a", "b", "c", format="U", offsets=(bytes(16), (INT, 64, "l", "="))),
+        MalformedDescriptor, "offsets has 16 bytes.* need 32"),
     "no offsets": (texts("a", offsets=None), MalformedDescriptor, "no offsets"),
     "offsets that lead out": (
         texts("a", offsets=struct.pack("2i", 0, 9)), MalformedDescriptor, "data has 1 bytes, and 9"),

@@ -7,6 +7,7 @@ from lend import minimal
 
 NONE, NAN, SENTINEL, BITS, BYTES = range(5)
 INT, UINT, FLOAT, BOOL, STRING, DATETIME, CATEGORICAL = 0, 1, 2, 20, 21, 22, 23
+NAT = -(2**63)
 
 
 class ToldBuffer:
