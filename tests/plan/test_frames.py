@@ -507,3 +507,59 @@ def test_indices_into_different_dictionaries_are_not_mixed(target):
         lend.to(pa.chunked_array(chunks), target, storage=True)
     same = pa.chunked_array([chunks[0], pa.DictionaryArray.from_arrays(pa.array([1], pa.int32()), ["a", "b"])])
     assert lend.to(same, target, storage=True).tolist() == [0, 1, 1]
+
+
+ORDERED = {
+    "an order": (["b", "a"], True, "Categorical, without the order of its categories"),
+    "values that are no text": ([3, 4], False, "its values, decoded: polars has categories of text alone"),
+}
+
+
+@pytest.mark.parametrize("case", ORDERED)
+def test_what_polars_loses_of_a_dictionary_is_told(case):
+    polars = pytest.importorskip("polars")
+    words, ordered, becomes = ORDERED[case]
+    source = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), pa.array(words), ordered=ordered)
+    assert any(note.endswith(f"becomes {becomes}") for note in lend.explain(source, "polars").notes)
+    made = lend.to(source, "polars")
+    assert made.dtype == (polars.Categorical if ordered else polars.Int64)
+
+
+def test_a_name_of_an_extension_type_that_polars_keeps_is_not_told_to_be_lost():
+    # polars 2.1 has extension types of its own
+    polars = pytest.importorskip("polars")
+    source = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}"]))
+    assert not lend.explain(source, "polars").notes
+    assert isinstance(lend.to(source, "polars").dtype, polars.Extension)
+
+
+def test_a_name_that_pyarrow_does_not_know_is_told_to_be_lost_of_a_column():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(pandas.interval_range(0, 2))
+    assert any("extension type that it does not know" in note for note in lend.explain(series, "pyarrow").notes)
+    known = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}"]))
+    assert not any("extension type" in note for note in lend.explain(known, "pyarrow").notes)
+
+
+@pytest.mark.parametrize("target", ["polars", "numpy", "pandas", list])
+def test_an_array_of_nanoarrow_is_a_column(target):
+    nanoarrow = pytest.importorskip("nanoarrow")
+    if isinstance(target, str):
+        pytest.importorskip(target)
+    made = lend.to(nanoarrow.Array([1, 2], nanoarrow.int64()), target)
+    assert (made if isinstance(made, list) else made.tolist() if target == "numpy" else list(made)) == [1, 2]
+
+
+def test_rows_of_nanoarrow_are_a_table():
+    nanoarrow = pytest.importorskip("nanoarrow")
+    for source in (nanoarrow.Array(pa.table({"a": [1]}).to_batches()[0]), nanoarrow.ArrayStream(pa.table({"a": [1]}))):
+        assert lend.to(source, "pyarrow").to_pydict() == {"a": [1]}
+
+
+def test_a_reader_that_is_refused_for_its_rows_says_that_they_are_gone():
+    pytest.importorskip("numpy")
+    with pytest.raises(lend.LendError, match=r"this one gave its rows before .* \(t = lend.table\(x\) keeps them\)"):
+        lend.to(pa.table({"i": [1, None]}).to_reader(), "numpy")
+    with pytest.raises(lend.LendError) as caught:
+        lend.to(pa.table({"i": [1, None]}), "numpy")
+    assert "gave its rows" not in str(caught.value)

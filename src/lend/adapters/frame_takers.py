@@ -226,6 +226,10 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
             copies.append("polars keeps text and bytes in views, and makes them of offsets")
         elif dtype.dictionary is not None:
             copies.append("polars makes its categories anew")
+            if format_of(dtype.dictionary) not in ("u", "U", "vu"):
+                becomes = "its values, decoded: polars has categories of text alone"
+            elif dtype.ordered:
+                becomes = "Categorical, without the order of its categories"
         elif format in ("+l", "+m"):
             copies.append("polars has lists with offsets of 64 bits, and widens these")
         elif format in ("tts", "ttm", "ttu"):
@@ -240,8 +244,6 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         elif format.startswith("d:") and format.count(",") == 2:
             copies.append("polars has decimals of 128 bits alone")
             becomes = "Decimal"
-        elif dtype.kind == "extension":
-            becomes = f"{dtype.value_type}: the name of the extension type is lost"
     if not copies and rows:
         why = alignment.why(column, "polars", 4)
         copies += [] if why is None else [why]

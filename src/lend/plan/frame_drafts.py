@@ -4,7 +4,7 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TO_COME, Taker, Verdict, unique
+from lend.adapters.frame_takers import TO_COME, Taker, Verdict, parts_of, unique
 from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.copies import Copy
+
+
+def _has_unknown_name(column: Column) -> bool:
+    """Whether it is of an extension type that is none of Arrow's own."""
+    return any(
+        part.extension is not None and not part.extension[0].startswith("arrow.") for part in parts_of(column.dtype)
+    )
 
 
 class FrameDraft:
@@ -222,7 +229,7 @@ class FrameDraft:
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
-        steps, notes, made_of = self.taking(), self._renamed(), type(self.thing)
+        steps, notes = self.taking(), self._renamed()
         told = "into fresh memory" if self.taker is None else "as Arrow has it"
         for form in self.forms:
             if not form.same and form.nbytes != 0:
@@ -249,7 +256,11 @@ class FrameDraft:
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
                 steps.append(Step("give", f"{way}{frame_words.listed(shared, len(self.verdicts))}, as {self._made()}"))
-        if self.nulls == "struct" and made_of is Column and self.taker is not None and self.taker.name == "pyarrow":
+        if (
+            self.taker is not None
+            and self.taker.name == "pyarrow"
+            and (self.nulls == "struct" or any(map(_has_unknown_name, self._columns())))
+        ):
             notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
         notes += self.noted()
         if self.taken_by == frame_words.AS_IT_LIES and self.rows:

@@ -15,7 +15,7 @@ from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
-from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_remedy
 from lend.plan import frame_arrays, frame_words, routing, work
 from lend.plan.frame_drafts import FrameDraft
 from lend.plan.steps import Plan, amount
@@ -146,7 +146,11 @@ def _as_it_reads(column: Column) -> "Column | Table":
 
 def is_one_column(obj: "Any") -> bool:
     """Whether what offers a stream is one column: its type says that it has no columns of its own."""
-    return not any(shows(type(obj), name) for name in ("columns", "column_names", "schema", "num_columns", "names"))
+    cls = type(obj)
+    if any(shows(cls, name) for name in ("columns", "column_names", "num_columns", "names")):
+        return False
+    # arrays of nanoarrow have a schema, too, which says of what they are
+    return not shows(cls, "schema") or type(guarded(front_columns.described)(obj)) is Column
 
 
 @lets_go
@@ -169,9 +173,16 @@ def draw(
         options = dict(options)
         index = options.pop("index")
     asked = (target, found, copy, nulls, options, alias_readonly)
-    if not looking and front_columns.gives_once(obj):
-        _refuse_early(obj, asked)
-    return _drawn(take(obj, copy, looking, index), *asked)
+    if looking or not front_columns.gives_once(obj):
+        return _drawn(take(obj, copy, looking, index), *asked)
+    _refuse_early(obj, asked)
+    draft = take(obj, copy, looking, index)
+    try:
+        return _drawn(draft, *asked)
+    except LendError as refusal:
+        gone = "of a new reader: this one gave its rows before they were refused (t = lend.table(x) keeps them)"
+        change_remedy(refusal, f"{refusal.remedy}\n{gone}" if refusal.remedy else gone)
+        raise
 
 
 def _refuse_early(obj: "Any", asked: "tuple[Any, ...]") -> None:
