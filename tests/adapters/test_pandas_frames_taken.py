@@ -121,10 +121,6 @@ def test_a_refusal_that_is_kept_keeps_no_memory():
     assert gone() is None
 
 
-def test_it_tells_how_much_pandas_will_copy_on_its_next_write():
-    assert columns(pd.DataFrame({"a": np.zeros(1000), "b": np.zeros(1000)})).writes == 16000
-
-
 def test_the_memory_lives_as_long_as_a_column_and_no_longer():
     class Memory(bytearray):
         pass

@@ -273,3 +273,10 @@ def test_days_and_fixed_bytes_of_numpy_go_to_every_library(order, target):
     made = lend.to(table, target)
     rows = made.fetchall() if target == "duckdb" else list(zip(*[c.tolist() for c in lend.table(made)], strict=True))
     assert rows == list(zip(days.tolist(), [b"ab\0", b"cde"], strict=True))
+
+
+@pytest.mark.parametrize("version", ["1.0rc1", "0.10.0.dev3", "2"])
+def test_nanoarrow_of_a_version_to_come_is_taken_whatever_its_version_says(version, monkeypatch):
+    na = pytest.importorskip("nanoarrow")
+    monkeypatch.setattr(na, "__version__", version)
+    assert lend.column(na.Array([1, 2], na.int64())).tolist() == [1, 2]

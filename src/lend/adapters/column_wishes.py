@@ -93,40 +93,7 @@ def _with(column: "Column", form: "Nulls") -> "Column":
 
 
 def copied(column: "Column") -> "Column":
-    """The column in memory of lend's own, counted: of each chunk what its buffers have up to its last row."""
-    from lend.tables.making import joined
+    """The column in memory of lend's own, counted: of each chunk exactly its elements."""
+    from lend.columns.joining import compact
 
-    return joined(column, [_copied_chunk(chunk) for chunk in column.chunks])
-
-
-def _copied_chunk(column: "Column") -> "Column":
-    from lend.columns.column import Column
-    from lend.columns.parts import elements, mask_bytes
-    from lend.front import view
-
-    plain = column.stride is not None
-    offset = column.offset
-    taken: dict[str, Any] = {}
-    buffers = column.buffers
-    first = offset if plain and "validity" not in buffers else 0
-    for role, buffer in buffers.items():
-        if role == "variadic":
-            parts: Any = buffer
-            taken[role] = [view(part, copy=True) for part in parts]
-        elif role == "validity" and column.nulls.kind == "bytemask":
-            taken[role] = view(mask_bytes(column, 0), copy=True)
-        elif role == "data" and plain:
-            taken[role] = view(elements(column, first), copy=True)
-        else:
-            taken[role] = view(buffer, copy=True)
-    return Column.from_buffers(
-        column.dtype,
-        len(column),
-        taken,
-        nulls=column.nulls,
-        offset=offset - first,
-        children=[_copied_chunk(child) for child in column.children],
-        dictionary=None if column.dictionary is None else _copied_chunk(column.dictionary),
-        name=column.name,
-        metadata=column.metadata,
-    )
+    return compact(column).make("copy=True")

@@ -55,7 +55,9 @@ def _unsafe(obj: "Any") -> "str | None":
 
 
 def _version(text: str) -> "tuple[int, ...]":
-    return tuple(int(part) for part in text.split(".")[:2])
+    from re import findall
+
+    return tuple(int(part) for part in findall("[0-9]+", text)[:2])
 
 
 def _views_in(schema: "Any") -> "str | None":

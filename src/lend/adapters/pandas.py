@@ -43,16 +43,13 @@ class Taken:
     length : int
     metadata : dict of bytes to bytes
         What the names do not say: labels that are no text, which columns are an index.
-    writes : int
-        Bytes that pandas copies on its next write to the frame while it is lent.
     """
 
-    __slots__ = ("columns", "length", "metadata", "names", "writes")
+    __slots__ = ("columns", "length", "metadata", "names")
 
     def __init__(self, names: "list[str]", columns: "list[Column]", length: int) -> None:
         self.names, self.columns, self.length = names, columns, length
         self.metadata: dict[bytes, bytes] = {}
-        self.writes = 0
 
 
 def is_frame(cls: type) -> bool:
@@ -356,7 +353,6 @@ def columns_of(
     wanted = range(len(names)) if keys is None else kinds.places(names, keys)
     found = _by_blocks(lease, names, wanted, wish) or _by_series(lease, names, wanted, wish)
     made = Taken([names[place] for place in wanted], found, len(lease))
-    made.writes = sum(array.nbytes for array in lease.__dict__.get("_lend_arrays", ()))
     pandas_index.take(made, lease, [labels[place] for place in wanted], index, _line, wish)
     return made
 

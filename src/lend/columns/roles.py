@@ -161,6 +161,16 @@ def pairs_of(blob: "bytes | None") -> "dict[bytes, bytes]":
     return dict(zip(found[::2], found[1::2], strict=True))
 
 
+def blob_of(pairs: "Mapping[bytes, bytes]") -> bytes:
+    """The blob of some pairs, as Arrow has metadata in its structs."""
+    import sys
+
+    words = [word for pair in pairs.items() for word in pair]
+    return len(pairs).to_bytes(4, sys.byteorder) + b"".join(
+        len(word).to_bytes(4, sys.byteorder) + word for word in words
+    )
+
+
 def blob(metadata: "Mapping[bytes, bytes] | None") -> "dict[bytes, bytes] | None":
     if metadata is None:
         return None

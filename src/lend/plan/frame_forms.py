@@ -7,7 +7,7 @@ from functools import partial
 
 from lend._core import kernels
 from lend.adapters.frame_takers import TO_COME
-from lend.columns import forms, inside, refusals, run_refusals
+from lend.columns import forms, inside, refusals, roles, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of, unchanged
@@ -157,7 +157,7 @@ def _struct(column: Column, missing: int) -> Draft:
         mask.buffers = {"data": told}
     dtype = DType.from_arrow(
         "+s",
-        fields=[("values", values_draft.dtype, True, None), ("mask", mask.dtype, False, _BOOL8)],
+        fields=[("values", values_draft.dtype, True, None), ("mask", mask.dtype, False, roles.blob_of(roles.BOOL8))],
         extension=(NAME, str(missing).encode()),
     )
     draft = Draft(column, dtype, n, 0)
@@ -174,17 +174,3 @@ def _missing(column: Column) -> int:
     if chunks and all(each.form == "bytemask" and not each.missing and each.mask_step == 1 for each in chunks):
         return 0
     return 1
-
-
-def _pairs(pairs: "dict[bytes, bytes]") -> bytes:
-    """Metadata of a field, as Arrow has it."""
-    import sys
-
-    parts = [len(pairs).to_bytes(4, sys.byteorder)]
-    for pair in pairs.items():
-        for word in pair:
-            parts += [len(word).to_bytes(4, sys.byteorder), word]
-    return b"".join(parts)
-
-
-_BOOL8 = _pairs({b"ARROW:extension:name": b"arrow.bool8", b"ARROW:extension:metadata": b""})
