@@ -55,6 +55,7 @@ cdef extern from "lend.h":
         int32_t device_id
         void* stream
 
+    # as lend.h has them: who cimports this may see nothing of lend._core
     cdef struct ArrowSchema:
         const char* format
         const char* name

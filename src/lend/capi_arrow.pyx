@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from lend._core.arrow cimport ArrowDeviceArray, ArrowSchema
 from lend._core.arrow_layout cimport LAYOUT_FIXED
 from lend._core.column cimport (
-    COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NAN, NULLS_NAT, NULLS_NONE, NULLS_SENTINEL, VALIDITY,
+    FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NAN, NULLS_NAT, NULLS_NONE, NULLS_SENTINEL, VALIDITY,
     ColumnRecord,
 )
 from lend.capi cimport set_arrow_way
@@ -26,6 +26,7 @@ cdef extern from "lend.h" nogil:
     const int LEND_NULLS_BYTEMASK
     const int LEND_NULLS_NAT
 
+    # again, with its size: lend/__init__.pxd is for others, who have no business with that
     ctypedef struct lend_column:
         uint32_t struct_size
         uint32_t flags
@@ -82,7 +83,7 @@ cdef int tell(object given, lend_column* said, bytes sentinel, const ArrowDevice
     facts = &(<Column> given).record
     said.nulls = facts.nulls
     said.null_count = facts.null_count
-    if not facts.flags & COLUMN_READONLY:
+    if not given.readonly:  # with all that is below it
         said.flags = 0
     if facts.layout == LAYOUT_FIXED:
         said.width = facts.width

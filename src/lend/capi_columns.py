@@ -91,7 +91,12 @@ def _column(column: Column, flags: int) -> Column:
         column = converting.combined(column)
     elif len(column.chunks) != 1:
         column = (full or list(column.chunks) or [nothing(column)])[0]
-    if flags and column.device.is_host:
+    if not column.device.is_host:
+        if flags & _COPY:
+            from lend.protocols.refusals import not_host
+
+            raise not_host(column, None)
+    elif flags:
         column = converting.arrow_form(column)
         if flags & _COPY:
             column = converting.compact(column)

@@ -1,45 +1,30 @@
 """The front door of columns and tables: which way an object is taken as one."""
-from cpython.exc cimport PyErr_CheckSignals
-from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_IsValid
+from cpython.pycapsule cimport PyCapsule_CheckExact
 
-from lend._core.arrow cimport ARROW_FLAG_NULLABLE, ArrowArrayStream, ArrowSchema
+from lend._core.arrow cimport ARROW_FLAG_NULLABLE
 from lend._core.arrow_layout cimport LAYOUT_FIXED
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.column cimport (
     COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_NAT, NULLS_NONE, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport HANDLE, READONLY, shape_of, strides_of
+from lend._core.record cimport HANDLE, READONLY, read_by_host, shape_of, strides_of
 from lend._core.shortcuts cimport shorten_call, shorten_other_call
 from lend.columns.column cimport Column, chunked, column_of, held, new_column, unmasked
 from lend.dtypes.code cimport KIND_COMPLEX, KIND_DATETIME, KIND_TIMEDELTA, code_is_swapped
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport view_wanted
-from lend.protocols.arrow cimport (
-    ask, copy_schema, dtype_of_schema, put_on_device, record_of, refuse_consumed, refuse_fault, struct_in, take_array,
-    take_pair,
-)
-from lend.protocols.arrow_check cimport Fault, begin_check, check_schema
-from lend.protocols.arrow_device cimport (
-    is_device_array, is_device_stream, take_device_array, take_device_pair, take_device_stream,
-    take_device_stream_capsule,
-)
-from lend.protocols.arrow_stream cimport next_array, stream_schema, take_stream, take_stream_capsule
-from lend.tables.table cimport Table, lazy_table, table_of_batches
+from lend.protocols.arrow cimport dtype_of_schema, record_of
+from lend.protocols.arrow_stream cimport stream_schema
+from lend.tables.table cimport Table, table_of_batches
 from lend.views.view cimport View, owner_of
 
 from lend.protocols.classes import shows
 
-cdef:
-    const char* STREAM = "arrow_array_stream"
-    const char* SCHEMA = "arrow_schema"
-    const char* EMPTY = ""
-    str STREAM_METHOD = "__arrow_c_stream__"
-    str SCHEMA_METHOD = "__arrow_c_schema__"
+cdef str STREAM_METHOD = "__arrow_c_stream__"
 
 # what is known of a type: which methods of Arrow's interface it shows, and whether an adapter takes its objects
 cdef dict ways = {}
-cdef dict adapters = {}
 cdef enum:
     ARRAY_WAY = 1
     STREAM_WAY = 2
@@ -47,7 +32,6 @@ cdef enum:
     ONCE_WAY = 8          # it may be that it gives its rows once
     DEVICE_ARRAY_WAY = 16  # by the methods of devices: in place of the others
     DEVICE_STREAM_WAY = 32
-    DEVICE_WAYS = 48
     REMEMBERED_WAYS = 256
 
 
@@ -229,6 +213,9 @@ cdef bint shows_device(cls) except -1:
     return cls is not Table and (shows(cls, "__arrow_c_device_array__") or shows(cls, "__arrow_c_device_stream__"))
 
 
+include "front_sources.pxi"  # what of Arrow they are or have, and whether that is given once
+
+
 # -- columns -----------------------------------------------------------------------------------------------------------
 
 cdef Column column_taken(object obj, object copy):
@@ -256,24 +243,15 @@ cdef Column column_taken(object obj, object copy):
 
 
 cdef Column column_by(object obj, int way, object copy):
-    cdef Column made
+    cdef ColumnRecord record
+    cdef ArrowOwner owner = array_from(obj, way, &record)
+    cdef StreamOwner stream
     cdef View seen
-    if way & DEVICE_WAYS:
-        return column_on_device(obj, way)
-    if way & ARRAY_WAY:
-        made = new_column()
-        made.holder = take_array(obj, &made.record)
-        return from_array(made)
-    if way & STREAM_WAY:
-        return from_stream(take_stream(obj), obj if way & ONCE_WAY else None)
-    if PyCapsule_CheckExact(obj) and PyCapsule_IsValid(obj, STREAM):
-        return from_stream(take_stream_capsule(obj, None), None)
-    if is_pair(obj):
-        made = new_column()
-        made.holder = take_capsules(<tuple> obj, &made.record)
-        return from_array(made)
-    if is_device_stream(obj):
-        return from_stream(take_device_stream_capsule(obj, None), None)
+    if owner is not None:
+        return from_array(owner, &record)
+    stream = stream_from(obj, way)
+    if stream is not None:
+        return from_stream(stream, obj if way & ONCE_WAY else None)
     try:
         seen = view_wanted(obj, 0)
     except BufferError as refusal:
@@ -284,53 +262,14 @@ cdef Column column_by(object obj, int way, object copy):
     return special.closed(obj, refused, take_column, copy)
 
 
-cdef Column column_on_device(object obj, int way):
-    """A Column of what tells its device."""
-    cdef Column made
-    if way & DEVICE_STREAM_WAY and not way & DEVICE_ARRAY_WAY:
-        return from_stream(take_device_stream(obj), obj if way & ONCE_WAY else None)
-    made = new_column()
-    made.holder = take_device_array(obj, &made.record)
-    return from_array(made)
-
-
-cdef ArrowOwner take_capsules(tuple pair, ColumnRecord* record):
-    """Take a pair of capsules, the second of which is an array of either kind."""
-    if is_device_array(pair[1]):
-        return take_device_pair(pair[0], pair[1], None, record)
-    return take_pair(pair[0], pair[1], None, record)
-
-
-cdef bint is_pair(object obj):
-    return type(obj) is tuple and len(<tuple> obj) == 2 and PyCapsule_CheckExact((<tuple> obj)[0])
-
-
-cdef Column from_array(Column made):
+cdef Column from_array(ArrowOwner owner, const ColumnRecord* record):
     """Of an array that was taken; one that says of itself that nothing in it is null is not believed at once."""
-    made.types = (<ArrowOwner> made.holder).types
-    if (not made.record.type.flags & ARROW_FLAG_NULLABLE and made.record.nulls == NULLS_BITMASK
-            and made.record.device_type in (1, 3, 11, 13) and made.null_count):
+    cdef Column made = column_of(owner, record, owner.types)
+    if (not record.type.flags & ARROW_FLAG_NULLABLE and record.nulls == NULLS_BITMASK
+            and read_by_host(record.device_type) and made.null_count):
         from lend.tables import refusals
-        raise refusals.null_in_required(made.name, -1, made.holder, made.null_count)
+        raise refusals.null_in_required(made.name, -1, owner, made.null_count)
     return unmasked(made)
-
-
-cdef list pulled(StreamOwner stream, SchemaOwner types, object obj):
-    """All arrays of a stream; `obj` is who may give them once, None where nobody needs to remember."""
-    cdef ArrowOwner owner
-    cdef list owners = []
-    if obj is not None:
-        from lend.tables import sources
-        before = sources.begun(obj)
-    while True:
-        PyErr_CheckSignals()
-        owner = next_array(stream, types)
-        if owner is None:
-            break
-        owners.append(owner)
-    if obj is not None:
-        sources.ended(obj, len(owners), before)
-    return owners
 
 
 cdef Column from_stream(StreamOwner stream, object obj):
@@ -339,12 +278,9 @@ cdef Column from_stream(StreamOwner stream, object obj):
     cdef ArrowOwner owner
     cdef ColumnRecord record
     cdef list chunks = []
-    cdef Column made
     for owner in pulled(stream, types, obj):
-        record_of(&owner.array, &types.schema, &record)
-        put_on_device(&record, owner)
-        made = column_of(owner, &record, types)
-        chunks.append(from_array(made))
+        record_of(&owner.array, &types.schema, owner, &record)
+        chunks.append(from_array(owner, &record))
     return chunked(chunks, types)
 
 
@@ -423,24 +359,15 @@ cdef Table table_taken(object obj, object keys, object copy):
 
 
 cdef Table table_by(object obj, int way, object copy):
-    if way & DEVICE_STREAM_WAY:
-        return table_from_stream(take_device_stream(obj), obj, way)
-    if way & DEVICE_ARRAY_WAY:
-        return from_structs(column_on_device(obj, way), obj)
-    if way & STREAM_WAY:
-        return table_from_stream(take_stream(obj), obj, way)
-    if way & ARRAY_WAY:
-        made = new_column()
-        made.holder = take_array(obj, &made.record)
-        return from_structs(made, obj)
-    if PyCapsule_CheckExact(obj) and PyCapsule_IsValid(obj, STREAM):
-        return table_from_stream(take_stream_capsule(obj, None), obj, 0)
-    if is_pair(obj):
-        made = new_column()
-        made.holder = take_capsules(<tuple> obj, &made.record)
-        return from_structs(made, obj)
-    if is_device_stream(obj):
-        return table_from_stream(take_device_stream_capsule(obj, None), obj, 0)
+    cdef ColumnRecord record
+    cdef ArrowOwner owner
+    cdef StreamOwner stream = stream_from(obj, way)
+    if stream is not None:
+        return table_from_stream(stream, obj, way)
+    owner = array_from(obj, way, &record)
+    if owner is not None:
+        check_structs(owner.types, obj)
+        return table_of_batches([owner], owner.types)
     from lend.adapters import columns as special
     return special.other_table(obj, take_column, copy)
 
@@ -457,93 +384,6 @@ cdef Table table_from_stream(StreamOwner stream, object obj, int way):
     cdef SchemaOwner types = stream_schema(stream)
     check_structs(types, obj)
     return table_of_batches(pulled(stream, types, obj if way & ONCE_WAY else None), types)
-
-
-cdef Table from_structs(Column column, object obj):
-    """One array of structs."""
-    cdef ArrowOwner owner = <ArrowOwner> column.holder
-    check_structs(owner.types, obj)
-    return table_of_batches([owner], owner.types)
-
-
-cdef Table lazily(object obj):
-    """A Table over a stream whose rows stay in it; None where obj is nothing that has a stream."""
-    cdef SchemaOwner types
-    cdef object capsule = obj
-    cdef object lender = None
-    cls = type(obj)
-    if cls is Table or cls is Column:
-        return None
-    way = way_of(cls)
-    if way & STREAM_WAY and not way & ADAPTER_WAY:
-        capsule = ask(obj, STREAM_METHOD)
-        lender = cls
-    elif not (PyCapsule_CheckExact(obj) and PyCapsule_IsValid(obj, STREAM)):
-        return None
-    types = types_in(capsule, lender)
-    check_structs(types, obj)
-    return lazy_table(capsule, types)
-
-
-cdef SchemaOwner types_in(object capsule, object lender):
-    """The types that a stream tells, which is looked at where it lies: they may be asked of it again."""
-    cdef ArrowArrayStream* told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
-    cdef StreamOwner peek = StreamOwner.__new__(StreamOwner)
-    if told.release is NULL:
-        refuse_consumed(lender, STREAM)
-    peek.stream = told[0]
-    peek.lender = lender
-    try:
-        return stream_schema(peek)
-    finally:
-        peek.stream.release = NULL
-
-
-cdef SchemaOwner copied_schema(object capsule, object lender):
-    """A type like the one in a capsule, which stays where it is."""
-    cdef ArrowSchema* told = <ArrowSchema*> struct_in(capsule, SCHEMA, lender)
-    cdef SchemaOwner types = SchemaOwner.__new__(SchemaOwner)
-    cdef Fault fault
-    if told.release is NULL:
-        refuse_consumed(lender, SCHEMA)
-    begin_check(&fault)
-    if check_schema(told, &fault):
-        refuse_fault(lender, told, &fault)
-    copy_schema(told, &types.schema, told.name if told.name is not NULL else EMPTY)
-    return types
-
-
-def gives_once(obj):
-    """Whether what obj lends may be gone once it was taken: a bare capsule, a reader."""
-    if type(obj) is Table:
-        return (<Table> obj).is_lazy
-    if PyCapsule_CheckExact(obj):
-        return bool(PyCapsule_IsValid(obj, STREAM)) or is_device_stream(obj)
-    return is_pair(obj) or bool(way_of(type(obj)) & ONCE_WAY)
-
-
-def described(obj):
-    """For `lend.explain`: a Table or Column without rows, of the types of what gives once, which is left as it is.
-
-    None where it does not tell them before it is read.
-    """
-    cdef SchemaOwner types
-    if is_device_stream(obj):
-        return None
-    if PyCapsule_CheckExact(obj):
-        types = types_in(obj, None)
-    elif is_pair(obj):
-        types = copied_schema((<tuple> obj)[0], None)
-    else:
-        for teller in (obj, getattr(obj, "schema", None)):
-            if shows(type(teller), SCHEMA_METHOD):
-                types = copied_schema(ask(teller, SCHEMA_METHOD), type(obj))
-                break
-        else:
-            return None
-    if types.schema.format[0] == c"+" and types.schema.format[1] == c"s":
-        return table_of_batches([], types)
-    return chunked([], types)
 
 
 shorten_call(column, column_plain)

@@ -5,6 +5,9 @@
 #include "lend.h"
 #include "pythread.h"
 
+/* who includes the header of Arrow's after lend.h gets none of its structs again, and needs its names from here */
+typedef char device_codes_are_arrows[ARROW_DEVICE_CPU == 1 && ARROW_DEVICE_HEXAGON == 16 ? 1 : -1];
+
 /* (column of LEND_COLUMN_INIT or none, flags): what was told, and per element the bytes of it, None where it is null */
 static PyObject *elements(const struct ArrowSchema *schema, const struct ArrowArray *array, const lend_column *c) {
     PyObject *made = PyList_New(0);

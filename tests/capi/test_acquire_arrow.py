@@ -10,11 +10,12 @@ import pytest
 
 import lend
 from lend.columns.forms import arrow_form
-from lend.errors import CopyRequired, NotLendable, UnsupportedLayout
+from lend.errors import CopyRequired, NotHostAccessible, NotLendable, UnsupportedLayout
 from support import column_forms as forms
+from support.arrow_device_structs import OnDevice
 from support.arrow_structs import Made, Node, Streamed
 from support.c_modules import compile_module
-from support.device_producers import CudaInterface
+from support.device_producers import ADDRESS, CudaInterface
 
 HERE = pathlib.Path(__file__).parent
 BUILDS = {
@@ -103,6 +104,12 @@ def test_whether_memory_may_be_written_to_is_told(c):
     assert c.acquired(bytes(8))["told"][4] == SIDE_BY_SIDE | READONLY
 
 
+def test_a_row_may_not_be_written_to_where_one_of_its_fields_may_not(c):
+    field = lend.column(bytes(4))
+    row = lend.Column.from_buffers("struct{a: uint8}", 4, {}, children=[field])
+    assert c.acquired(row)["told"][4] & READONLY
+
+
 REFUSED = {
     "nulls as bytes": lambda: forms.numbers("int64", ROWS, "bytes of 1"),
     "nulls as a value": lambda: forms.numbers("int64", ROWS, "sentinel"),
@@ -164,6 +171,12 @@ def test_a_copy_that_is_asked_for_is_made_and_keeps_nothing_alive(c):
     schema, array = c.pass_on(made, COPY)
     assert made.released == {"": 1}
     assert lend.column((schema, array)).tolist() == [5, 6]
+
+
+def test_a_copy_of_what_is_on_a_device_is_refused_as_none_can_be_made(c):
+    column = lend.column(OnDevice(Node("l", 1, buffers=[None, ADDRESS]), 2, 0))
+    with pytest.raises(NotHostAccessible, match="lend does not copy between devices yet"):
+        c.pass_on(column, COPY)
 
 
 def stream(*parts):

@@ -293,3 +293,15 @@ def test_no_rows_have_interfaces_of_every_column(kind):
     }
     (facts,) = lend.table(pa.table({"a": columns[kind]})).array_interfaces()
     assert (facts["shape"], facts["typestr"][1:], "mask" in facts) == ((0,), "u1" if kind == "bool" else "i1", False)
+
+
+def test_a_mask_that_was_told_stays_when_who_has_the_column_releases_it():
+    bits = bytearray(b"\5")
+    table = lend.table({"x": Column.from_buffers("int8", 3, {"data": bytes(3), "validity": bits}, nulls="bitmask")})
+    told = table.array_interfaces()
+    table["x"].release()
+    del table
+    with pytest.raises(BufferError):
+        bits.append(0)
+    del told
+    bits.append(0)

@@ -4,12 +4,15 @@ import ctypes
 import gc
 import json
 import struct
+import sys
 import threading
 
 import pytest
 
 import lend
+from lend.errors import MalformedDescriptor
 from lend.inspection.loans import Loans, loans
+from support.arrow_structs import Made, Node, Streamed
 from support.counting import CountingBuffer, CountingDLPack, hold
 
 FLOATS = struct.pack("4f", 0.0, 1.0, 2.0, 3.0)
@@ -296,3 +299,22 @@ def test_looking_while_others_lend_and_release_loses_no_lease():
         for thread in threads:
             thread.join()
     assert [exporter.audit() for exporter in exporters] == [[], [], []]
+
+
+def test_looking_while_an_array_is_refused_does_not_look_into_it():
+    node = Node("l", 1, buffers=[None, bytes(8)])
+    bad = Made(node)
+    bad.array.buffers = None
+    seen = []
+
+    def look(frame, event, argument):
+        if event == "call" and frame.f_code.co_name == "malformed":
+            seen.append(len(loans()))
+
+    sys.setprofile(look)
+    try:
+        with pytest.raises(MalformedDescriptor, match="its list of buffers is NULL"):
+            lend.column(Streamed(node, [bad]))
+    finally:
+        sys.setprofile(None)
+    assert (len(seen), bad.released) == (1, {"": 1})

@@ -220,6 +220,14 @@ def test_a_stream_that_fails_in_the_middle_tells_its_text_and_gives_all_back():
     assert (made.released, first.released) == (1, {"": 1})
 
 
+def test_a_row_that_has_the_mark_of_a_masked_column_is_a_table_where_one_is_asked_for():
+    mask = Node("c", 2, buffers=[None, b"\0\1"], name="mask")
+    mark = {b"ARROW:extension:name": b"lend.masked", b"ARROW:extension:metadata": b"1"}
+    node = Node("+s", 2, buffers=[None], children=[numbers(1, 2, name="values"), mask], metadata=mark)
+    table = lend.table(OnDevice(node))
+    assert {column.name: column.tolist() for column in table} == {"values": [1, 2], "mask": [0, 1]}
+
+
 # -- given -------------------------------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,8 @@ import struct
 import pytest
 
 import lend
-from lend.errors import MalformedDescriptor, UnsupportedType
-from support.arrow_structs import Made, Node, Streamed, capsule
+from lend.errors import MalformedDescriptor, NotLendable, UnsupportedType
+from support.arrow_structs import Array, Made, Node, Streamed, _capsule_pointer, capsule
 
 
 def numbers(*values, offset=0, name="a", **facts):
@@ -368,6 +368,20 @@ def test_drained_reader_is_not_kept_alive():
     assert len(table) == 1
 
 
+def test_batch_is_given_without_the_bits_of_rows_that_are_not_its_own():
+    made = Made(batch(numbers(1, 2, 3, 4, 5), length=3, offset=2, bitmap=b"\xfc", null_count=-1))
+    given = lend.column(lend.table(made).__arrow_c_array__())
+    assert given.tolist() == [{"a": 3}, {"a": 4}, {"a": 5}]
+
+
+def test_column_of_nulls_is_given_with_as_many_as_the_batch_has_rows():
+    made = Made(batch(Node("n", 5, 5), length=3))
+    _, capsule_of_array = lend.table(made).__arrow_c_array__()
+    array = Array.from_address(_capsule_pointer(id(capsule_of_array), b"arrow_array"))
+    child = Array.from_address(ctypes.c_void_p.from_address(array.children).value)
+    assert (child.length, child.null_count) == (3, 3)
+
+
 # -- lazy ----------------------------------------------------------------------------------------------------------
 
 
@@ -407,6 +421,31 @@ def test_lazy_table_that_nobody_reads_releases_its_stream_once():
     lend.table(stream, lazy=True)
     gc.collect()
     assert stream.released == 1
+
+
+@pytest.mark.parametrize("give", ["__arrow_c_device_stream__", "batches"])
+def test_lazy_table_whose_stream_was_taken_by_somebody_else_says_so(give):
+    stream = Streamed(schema(numbers()), [batch(numbers(1), length=1)]).__arrow_c_stream__()
+    table = lend.table(stream, lazy=True)
+    lend.table(stream)
+    with pytest.raises(MalformedDescriptor, match="was already consumed"):
+        getattr(table, give)()
+
+
+def test_lazy_table_hands_on_a_stream_that_has_no_words_for_its_errors():
+    made = Streamed(schema(numbers()), [(5, "nobody asks")])
+    made.stream.get_last_error = None
+    given = lend.table(made, lazy=True).__arrow_c_device_stream__()
+    with pytest.raises(NotLendable, match="did not give its next array: errno 5"):
+        lend.table(given)
+
+
+@pytest.mark.parametrize("callback", ["get_schema", "get_next"])
+def test_lazy_table_of_a_stream_without_a_callback_is_refused(callback):
+    made = Streamed(schema(numbers()), [])
+    setattr(made.stream, callback, None)
+    with pytest.raises(NotLendable, match="the callback for its schema or for its next array: it is NULL"):
+        lend.table(made, lazy=True)
 
 
 def test_keyword_that_needs_columns_is_refused_with_lazy():

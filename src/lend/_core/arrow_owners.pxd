@@ -18,7 +18,7 @@ cdef class ArrowOwner(Owner):
     cdef const ArrowSchema* type  # of the array, in `types`
     cdef void* sync_event        # of the producer's, while the array lives: after it the memory may be read
     cdef int32_t device_id
-    cdef int32_t device_type     # 0 of what was told by no device: the host
+    cdef int32_t device_type     # the host's where no device was told
 
 
 cdef class StreamOwner:

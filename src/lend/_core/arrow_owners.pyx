@@ -32,6 +32,9 @@ cdef class ArrowOwner(Owner):
 
     kind = "arrow"
 
+    def __cinit__(self):
+        self.device_type = 1
+
     @property
     def producer_type(self):
         """Name of the producer's type, as a message would say it."""
@@ -46,8 +49,6 @@ cdef class ArrowOwner(Owner):
     @property
     def place(self):
         """(device type, device id)."""
-        if not self.device_type:
-            return (1, 0)
         return (self.device_type, self.device_id)
 
     def __dealloc__(self):

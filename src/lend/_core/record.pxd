@@ -141,10 +141,15 @@ cdef inline bint is_packed(const Record* record) noexcept nogil:
     return record.itemsize == 0 and code_shared_bits(record.dtype) != 0
 
 
-cdef inline bint on_host(const Record* record) noexcept nogil:
+cdef inline bint read_by_host(int device_type) noexcept nogil:
     """Kinds of memory that the host may read without asking a driver."""
-    return (record.device_type == DEVICE_CPU or record.device_type == DEVICE_CUDA_HOST
-            or record.device_type == DEVICE_ROCM_HOST or record.device_type == DEVICE_CUDA_MANAGED)
+    return (device_type == DEVICE_CPU or device_type == DEVICE_CUDA_HOST
+            or device_type == DEVICE_ROCM_HOST or device_type == DEVICE_CUDA_MANAGED)
+
+
+cdef inline bint on_host(const Record* record) noexcept nogil:
+    """Whether the host may read the memory of a record so."""
+    return read_by_host(record.device_type)
 
 
 cdef inline bint has_addresses(int device_type) noexcept nogil:

@@ -10,7 +10,7 @@ from lend._core.column cimport (
     VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport HANDLE, READONLY, Record, shape_of, strides_of
+from lend._core.record cimport HANDLE, READONLY, Record, read_by_host, shape_of, strides_of
 from lend.columns.column cimport Column, chunked, new_column, twin
 from lend.dtypes.code cimport code_hides_objects, code_is_swapped, code_itemsize
 from lend.dtypes.dtype cimport DType
@@ -195,7 +195,7 @@ cdef int check_extents(Column made) except -1:
     if record.layout == LAYOUT_LIST_VIEW or record.layout == LAYOUT_DENSE:
         roles.check_room(made, "sizes" if record.layout == LAYOUT_LIST_VIEW else "offsets", record.sizes[SECOND],
                          end * (record.width if record.layout == LAYOUT_LIST_VIEW else 4), "bytes")
-    if (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST) and record.device_type in (1, 3, 11, 13):
+    if (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST) and read_by_host(record.device_type):
         first = offset_at(record.buffers[FIRST], record.offset, record.width)
         last = offset_at(record.buffers[FIRST], end, record.width)
         if first < 0 or last < first:

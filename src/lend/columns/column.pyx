@@ -13,7 +13,7 @@ from lend._core.column cimport (
 from lend.protocols cimport arrow
 from lend.views.lent cimport call_hook
 
-cdef object host = None  # the Device of all memory of the host
+cdef dict devices = {}  # 1: the Device of all memory of the host, made once; in a dict, which threads may share
 cdef tuple NULL_KINDS = ("none", "nan", "sentinel", "bitmask", "bytemask", "nat")
 
 
@@ -205,15 +205,13 @@ cdef class Column:
     @property
     def device(self):
         """Where the memory is."""
-        global host
         held(self)
-        if self.record.device_type == 1 and host is not None:
-            return host
+        made = devices.get(self.record.device_type)
+        if made is not None:
+            return made
         from lend.device import Device
         made = Device(self.record.device_type, self.record.device_id)
-        if self.record.device_type == 1:
-            host = made
-        return made
+        return devices.setdefault(1, made) if self.record.device_type == 1 else made
 
     @property
     def readonly(self):

@@ -8,3 +8,4 @@ cdef int event_of(Column column, void** out) except -1
 cdef int describe(object given, ArrowSchema* out) except -1
 cdef int describe_named(Column column, ArrowSchema* out, bytes name) except -1
 cdef int fill(object given, ArrowArray* out) except -1
+cdef void push_down(ArrowArray* out) noexcept

@@ -8,7 +8,7 @@ from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_SPARSE, LAYOUT_STRUCT,
 from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.column cimport COLUMN_CHUNKED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
 from lend._core.owners cimport DeviceOwner, MemoryOwner, allocate
-from lend._core.record cimport byte_count
+from lend._core.record cimport byte_count, read_by_host
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
 from lend.protocols.arrow cimport (
     array_capsule, begin_array, copy_schema, describe_type, dtype_of_schema, encoded_metadata, give_node,
@@ -47,7 +47,7 @@ cdef Column sayable(Column column):
 
 
 cdef inline bint is_hosted(Column column) noexcept:
-    return column.record.device_type in (1, 3, 11, 13)
+    return read_by_host(column.record.device_type)
 
 
 cdef Column asked_for(Column column, object requested):

@@ -130,7 +130,7 @@ def bit_mask(column: "Column") -> "tuple[int, Any]":
     """Where the bits begin that are 1 where an element is valid, and what holds them: as they lie, or written."""
     parts = Anatomy(column)
     if parts.form == "bitmask" and not parts.missing and not parts.offset % 8 and parts.mask is not None:
-        return parts.mask + parts.offset // 8, column
+        return parts.mask + parts.offset // 8, column[:]  # nobody else has that one, to release it
     made = values.fresh((parts.n + 7) // 8)
     parts.write_bits(made.ptr, 0, 0, parts.n)
     copies.note(refusals.came(column), "nulls as bits", made.nbytes)

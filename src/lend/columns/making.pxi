@@ -4,7 +4,7 @@ from lend._core.arrow_layout cimport (
 )
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
 from lend._core.column cimport FIRST, VALIDITY, ColumnRecord
-from lend._core.record cimport PY_SSIZE_T_MAX
+from lend._core.record cimport PY_SSIZE_T_MAX, read_by_host
 from lend.protocols.arrow_check cimport offset_at
 
 
@@ -142,7 +142,7 @@ cdef Py_ssize_t buffer_size(Column column, int place) except -1:
         return end * record.width
     if record.layout == LAYOUT_DENSE:
         return end * 4
-    if record.device_type not in (1, 3, 11, 13):
+    if not read_by_host(record.device_type):
         from lend.protocols.refusals import not_host
         raise not_host(column, None)  # how many bytes there are only the last offset says
     if record.node is not NULL:
@@ -171,8 +171,7 @@ cdef tuple children_of(Column column):
         parts = arrow.split(owner, column.record.type)
     made = []
     for i in range(column.record.node.n_children):
-        arrow.record_of(column.record.node.children[i], column.record.type.children[i], &record)
-        arrow.put_on_device(&record, owner)
+        arrow.record_of(column.record.node.children[i], column.record.type.children[i], owner, &record)
         made.append(column_of(owner if parts is None else parts[i], &record, column.types))
     parts = tuple(made)
     with cython.critical_section(column):
@@ -190,8 +189,7 @@ cdef Column dictionary_of(Column column):
         holder = held(column)
         words = column.words
     if words is None and column.record.node is not NULL and column.record.node.dictionary is not NULL:
-        arrow.record_of(column.record.node.dictionary, column.record.type.dictionary, &record)
-        arrow.put_on_device(&record, <ArrowOwner> holder)
+        arrow.record_of(column.record.node.dictionary, column.record.type.dictionary, <ArrowOwner> holder, &record)
         words = column_of(holder, &record, column.types)
         with cython.critical_section(column):
             if not column.record.flags & COLUMN_RELEASED:

@@ -12,7 +12,7 @@ from lend._core.column cimport (
     COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport MemoryOwner, Owner, allocate
-from lend._core.record cimport READONLY, Record, check_layout, set_ndim, shape_of, strides_of
+from lend._core.record cimport READONLY, Record, check_layout, read_by_host, set_ndim, shape_of, strides_of
 from lend.columns.column cimport Column, buffer_size, dtype_of, held, owner_of_buffer, single, twin
 from lend.dtypes.code cimport (
     KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_INT, KIND_TIMEDELTA, KIND_UINT, Code,
@@ -21,7 +21,7 @@ from lend.dtypes.code cimport (
 from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.buffers cimport Buffer
-from lend.views.view cimport bytes_of, view_of
+from lend.views.view cimport View, bytes_of, view_of
 
 from lend.columns import refusals, roles
 from lend.errors import LendError
@@ -131,7 +131,7 @@ def buffers(Column column):
             continue
         found[role] = bytes_at(column, place)
     if facts.layout == LAYOUT_VIEWS and facts.node is not NULL:
-        if facts.device_type not in (1, 3, 11, 13):
+        if not read_by_host(facts.device_type):
             from lend.protocols.refusals import not_host
             raise not_host(column, None)  # where the longer ones lie stands there, too
         owner = <Owner?> column.holder
@@ -180,36 +180,21 @@ def interface(Column column):
 
 def elements(Column column not None, Py_ssize_t first):
     """The elements from `first` on, counted as the buffers count them, as a View: also what lies under nulls."""
-    cdef Record record
-    cdef ColumnRecord* facts = &column.record
-    line(&record, facts, facts.buffers[FIRST] + first * facts.steps[1], facts.offset + facts.length - first,
-         facts.steps[1], facts.width, facts.code)
-    return view_of(<Owner?> owner_of_buffer(column, FIRST), &record)
+    return lying_from(column, FIRST, first, column.record.steps[1], column.record.code, column.record.width)
 
 
 def mask_bytes(Column column not None, Py_ssize_t first):
     """The same of a byte mask."""
+    return lying_from(column, VALIDITY, first, column.record.steps[0], make_code(KIND_UINT, 8), 1)
+
+
+cdef View lying_from(Column column, int place, Py_ssize_t first, Py_ssize_t step, Code code, Py_ssize_t width):
     cdef Record record
     cdef ColumnRecord* facts = &column.record
-    line(&record, facts, facts.buffers[VALIDITY] + first * facts.steps[0], facts.offset + facts.length - first,
-         facts.steps[0], 1, make_code(KIND_UINT, 8))
-    return view_of(<Owner?> owner_of_buffer(column, VALIDITY), &record)
-
-
-cdef void line(Record* record, const ColumnRecord* facts, char* data, Py_ssize_t count, Py_ssize_t step,
-               Py_ssize_t itemsize, Code code) noexcept:
-    """So many elements on a line."""
-    record.data = data if count else NULL
-    record.itemsize = <unsigned int> itemsize
-    record.exports = 0
-    record.dtype = code
-    record.device_id = facts.device_id
-    record.device_type = facts.device_type
-    record.ndim = 1
-    record.flags = READONLY if facts.flags & COLUMN_READONLY else 0
-    record.dims[0] = count
-    record.dims[8] = step
-    check_layout(record)
+    cdef Py_ssize_t count = facts.offset + facts.length - first
+    strided(&record, facts, facts.buffers[place] + first * step if count else NULL, count, step, code, width)
+    check_layout(&record)
+    return view_of(<Owner?> owner_of_buffer(column, place), &record)
 
 
 def spans(ArrowOwner owner not None):
@@ -218,7 +203,7 @@ def spans(ArrowOwner owner not None):
     with cython.critical_section(owner):
         # what was moved out of it has owners of its own
         if owner.parts is None and owner.array.release is not NULL:
-            add_spans(found, &owner.array, owner.type, owner.device_type in (0, 1, 3, 11, 13))
+            add_spans(found, &owner.array, owner.type, read_by_host(owner.device_type))
     return found
 
 

@@ -17,7 +17,7 @@ from lend._core.column cimport (
     ColumnRecord,
 )
 from lend._core.kernels cimport INTEGER, bits_to_bytes, copy_bits, nulls_to_bytes
-from lend._core.record cimport byte_count
+from lend._core.record cimport byte_count, read_by_host
 from lend.columns.column cimport Column, buffer_size, children_of, dictionary_of, dtype_of, twin
 from lend.dtypes.code cimport Code
 from lend.dtypes.dtype cimport DType
@@ -37,7 +37,7 @@ cdef Column own(Column column):
 
 
 cdef check_host(Column column):
-    if column.record.device_type not in (1, 3, 11, 13):
+    if not read_by_host(column.record.device_type):
         from lend.protocols.refusals import not_host
         raise not_host(column, None)
 

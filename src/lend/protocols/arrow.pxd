@@ -10,11 +10,10 @@ from lend.protocols.arrow_check cimport Fault
 # taking
 cdef object ask(object obj, str method)
 cdef void* struct_in(object capsule, const char* name, object lender) except NULL
-cdef ArrowOwner take_array(object obj, ColumnRecord* record)
-cdef ArrowOwner take_pair(object schema, object array, object lender, ColumnRecord* record)
+cdef ArrowOwner take_array(object obj, bint far, ColumnRecord* record)
+cdef ArrowOwner take_pair(object schema, object array, object lender, bint far, ColumnRecord* record)
 cdef int place(ArrowOwner owner, const ArrowDeviceArray* told) except -1
-cdef void put_on_device(ColumnRecord* record, ArrowOwner owner) noexcept
-cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record) except -1
+cdef int record_of(ArrowArray* array, ArrowSchema* schema, ArrowOwner owner, ColumnRecord* record) except -1
 cdef tuple split(ArrowOwner owner, const ArrowSchema* types)
 cdef bytes encoded_metadata(dict pairs)
 cdef object dtype_of_schema(const ArrowSchema* schema)
@@ -32,8 +31,7 @@ cdef int give_node(ArrowArray* out, const ArrowArray* node, const ArrowSchema* t
 cdef void settle(ArrowArray* out, int layout) noexcept nogil
 cdef object schema_capsule(ArrowSchema* filled)
 cdef object array_capsule(ArrowArray* filled)
-cdef object capsule_of(void* filled, size_t size, const char* name)
-cdef void drop_capsule(PyObject* capsule) noexcept
+cdef object capsule_of(void* filled, size_t size, size_t head, const char* name)
 
 cdef extern from "Python.h":
     # by pointer: a dying object must not be counted

@@ -24,12 +24,15 @@ from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
 from lend._core.checked cimport atomic_add, interpreter_gone, raise_pending
 from lend._core.column cimport COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_NONE, ColumnRecord
 from lend._core.owners cimport Owner
+from lend._core.record cimport read_by_host
 from lend.protocols.arrow_check cimport ONE_TWICE, Fault, begin_check, check_array, check_schema
 
 cdef:
     const char* SCHEMA = "arrow_schema"
     const char* ARRAY = "arrow_array"
+    const char* DEVICE_ARRAY = "arrow_device_array"
     str ARRAY_METHOD = "__arrow_c_array__"
+    str DEVICE_ARRAY_METHOD = "__arrow_c_device_array__"
     const void* NO_BUFFERS[1]  # zeroed: one that is NULL
 
 # what an empty buffer points to: an address that may be read, and is aligned for whatever is read there
@@ -79,45 +82,49 @@ cdef object ask(object obj, str method):
     return told
 
 
-cdef ArrowOwner take_array(object obj, ColumnRecord* record):
-    """Ask obj for its two capsules and take them."""
-    cdef object pair = ask(obj, ARRAY_METHOD)
+cdef ArrowOwner take_array(object obj, bint far, ColumnRecord* record):
+    """Ask obj for its two capsules and take them; `far`: by the method that tells their device."""
+    cdef str method = DEVICE_ARRAY_METHOD if far else ARRAY_METHOD
+    cdef object pair = ask(obj, method)
     try:
         if type(pair) is not tuple or len(<tuple> pair) != 2:
             from lend.protocols import arrow_refusals
-            raise arrow_refusals.bad_answer(type(obj), ARRAY_METHOD, "a pair of capsules", pair)
-        return take_pair((<tuple> pair)[0], (<tuple> pair)[1], type(obj), record)
+            raise arrow_refusals.bad_answer(type(obj), method, "a pair of capsules", pair)
+        return take_pair((<tuple> pair)[0], (<tuple> pair)[1], type(obj), far, record)
     except BaseException:
         # here, where no exception is pending: what capsules do when they go knows nothing of one
         pair = None
         raise
 
 
-cdef ArrowOwner take_pair(object schema, object array, object lender, ColumnRecord* record):
+cdef ArrowOwner take_pair(object schema, object array, object lender, bint far, ColumnRecord* record):
     """Inspect two capsules, allocate their owners, move: from there on the owners release."""
     cdef ArrowSchema* told
     cdef ArrowArray* held
+    cdef const char* name = DEVICE_ARRAY if far else ARRAY
     cdef SchemaOwner kind = SchemaOwner.__new__(SchemaOwner)
     cdef ArrowOwner owner = ArrowOwner.__new__(ArrowOwner)
     cdef Fault fault
+    owner.lender = lender
     # two threads must not take one capsule: its check and the move are one step
     with cython.critical_section(schema, array):
         told = <ArrowSchema*> struct_in(schema, SCHEMA, lender)
-        held = <ArrowArray*> struct_in(array, ARRAY, lender)
+        held = <ArrowArray*> struct_in(array, name, lender)  # where a device is told it comes behind the array
         if told.release is NULL or held.release is NULL:
-            refuse_consumed(lender, ARRAY if told.release is not NULL else SCHEMA)
+            refuse_consumed(lender, name if told.release is not NULL else SCHEMA)
+        if far:
+            place(owner, <ArrowDeviceArray*> held)
         begin_check(&fault)
-        if check_schema(told, &fault) or check_array(held, told, 0, True, &fault):
+        if check_schema(told, &fault) or check_array(held, told, 0, read_by_host(owner.device_type), &fault):
             refuse_fault(lender, told, &fault)
         kind.schema = told[0]
         told.release = NULL
         owner.array = held[0]
         held.release = NULL
-    owner.lender = lender
     owner.types = kind
     owner.type = &kind.schema
     owner.span = fault.bytes
-    record_of(&owner.array, &kind.schema, record)
+    record_of(&owner.array, &kind.schema, owner, record)
     return owner
 
 
@@ -127,10 +134,6 @@ cdef void* struct_in(object capsule, const char* name, object lender) except NUL
         from lend.protocols import arrow_refusals
         raise arrow_refusals.capsule_name(lender, name.decode("ascii"), capsule)
     return PyCapsule_GetPointer(capsule, name)
-
-
-cdef inline bint read_by_host(int device_type) noexcept nogil:
-    return device_type in (0, 1, 3, 11, 13)
 
 
 cdef int place(ArrowOwner owner, const ArrowDeviceArray* told) except -1:
@@ -148,15 +151,8 @@ cdef int place(ArrowOwner owner, const ArrowDeviceArray* told) except -1:
     return 0
 
 
-cdef void put_on_device(ColumnRecord* record, ArrowOwner owner) noexcept:
-    """Where the owner's memory is: `record_of` takes it for the host's."""
-    if owner.device_type:
-        record.device_type = <uint8_t> owner.device_type
-        record.device_id = owner.device_id
-
-
-cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record) except -1:
-    """The facts of an array that was checked."""
+cdef int record_of(ArrowArray* array, ArrowSchema* schema, ArrowOwner owner, ColumnRecord* record) except -1:
+    """The facts of an array that was checked, of the owner's memory."""
     cdef Layout layout
     cdef int first
     cdef int i
@@ -169,8 +165,8 @@ cdef int record_of(ArrowArray* array, ArrowSchema* schema, ColumnRecord* record)
     record.code = layout.code
     record.node = array
     record.type = schema
-    record.device_type = 1
-    record.device_id = 0
+    record.device_type = <uint8_t> owner.device_type
+    record.device_id = owner.device_id
     record.flags = COLUMN_READONLY
     record.missing = 0
     record.nulls = NULLS_NONE
@@ -411,29 +407,29 @@ cdef int give_node(ArrowArray* out, const ArrowArray* node, const ArrowSchema* t
 
 cdef object schema_capsule(ArrowSchema* filled):
     """A capsule that the struct is moved into; on failure it is released."""
-    return capsule_of(filled, sizeof(ArrowSchema), SCHEMA)
+    return capsule_of(filled, sizeof(ArrowSchema), sizeof(ArrowSchema), SCHEMA)
 
 
 cdef object array_capsule(ArrowArray* filled):
     """The same for an array."""
-    return capsule_of(filled, sizeof(ArrowArray), ARRAY)
+    return capsule_of(filled, sizeof(ArrowArray), sizeof(ArrowArray), ARRAY)
 
 
-cdef object capsule_of(void* filled, size_t size, const char* name):
-    """A capsule that a struct of that size is moved into; on failure it is released."""
+cdef object capsule_of(void* filled, size_t size, size_t head, const char* name):
+    """A capsule that a struct of that size is moved into; on failure it is released, by what its head ends with."""
     cdef void* kept = malloc(size)
     cdef object made
     if kept is NULL:
-        release_struct(filled, size)
+        release_struct(filled, head)
         raise MemoryError
     memcpy(kept, filled, size)
     try:
         made = new_capsule(kept, name, drop_capsule)
     except MemoryError:
-        release_struct(kept, size)
+        release_struct(kept, head)
         free(kept)
         raise
-    PyCapsule_SetContext(made, <void*> size)
+    PyCapsule_SetContext(made, <void*> head)
     return made
 
 

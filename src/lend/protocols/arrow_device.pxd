@@ -2,12 +2,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from lend._core.arrow cimport ArrowArray
-from lend._core.arrow_owners cimport ArrowOwner, StreamOwner
-from lend._core.column cimport ColumnRecord
+from lend._core.arrow_owners cimport StreamOwner
 
 # taking
-cdef ArrowOwner take_device_array(object obj, ColumnRecord* record)
-cdef ArrowOwner take_device_pair(object schema, object array, object lender, ColumnRecord* record)
 cdef bint is_device_array(object capsule) noexcept
 cdef bint is_device_stream(object capsule) noexcept
 cdef StreamOwner take_device_stream(object obj)

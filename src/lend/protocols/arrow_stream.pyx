@@ -12,6 +12,7 @@ from libc.stdlib cimport free, malloc
 from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.checked cimport interpreter_gone
+from lend._core.record cimport read_by_host
 from lend.protocols.arrow cimport ask, capsule_of, place, refuse_consumed, refuse_fault, struct_in
 from lend.protocols.arrow_check cimport Fault, begin_check, check_array, check_schema
 
@@ -34,15 +35,20 @@ cdef struct Flow:
 
 # -- import ---------------------------------------------------------------------------------------------
 
-cdef StreamOwner take_stream(object obj):
+cdef StreamOwner ask_stream(object obj, str method, TakeStream take):
     """Ask obj for its stream and take it; nothing is pulled yet."""
-    cdef object capsule = ask(obj, STREAM_METHOD)
+    cdef object capsule = ask(obj, method)
     try:
-        return take_stream_capsule(capsule, type(obj))
+        return take(capsule, type(obj))
     except BaseException:
         # here, where no exception is pending: what a capsule does when it goes knows nothing of one
         capsule = None
         raise
+
+
+cdef StreamOwner take_stream(object obj):
+    """The stream of obj."""
+    return ask_stream(obj, STREAM_METHOD, take_stream_capsule)
 
 
 cdef StreamOwner take_stream_capsule(object capsule, object lender):
@@ -50,15 +56,26 @@ cdef StreamOwner take_stream_capsule(object capsule, object lender):
     cdef ArrowArrayStream* told
     cdef StreamOwner owner = StreamOwner.__new__(StreamOwner)
     with cython.critical_section(capsule):
-        told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
-        if told.release is NULL:
-            refuse_consumed(lender, STREAM)
-        if told.get_schema is NULL or told.get_next is NULL:
-            refuse_stream(owner, 0, "the callback for its schema or for its next array: it is NULL")
+        told = stream_in(capsule, lender)
         owner.stream = told[0]
         told.release = NULL
     owner.lender = lender
     return owner
+
+
+cdef ArrowArrayStream* stream_in(object capsule, object lender) except NULL:
+    """The stream in a capsule, where it lies: nobody has taken it, and it can be asked."""
+    cdef ArrowArrayStream* told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
+    if told.release is NULL:
+        refuse_consumed(lender, STREAM)
+    if told.get_schema is NULL or told.get_next is NULL:
+        refuse_callbacks(lender)
+    return told
+
+
+cdef int refuse_callbacks(object lender) except -1:
+    from lend.protocols import arrow_refusals
+    raise arrow_refusals.stream_failed(lender, 0, None, "the callback for its schema or for its next array: it is NULL")
 
 
 cdef SchemaOwner stream_schema(StreamOwner stream):
@@ -82,27 +99,30 @@ cdef SchemaOwner stream_schema(StreamOwner stream):
 cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types):
     """The next array of a stream, None at its end."""
     cdef ArrowOwner owner = ArrowOwner.__new__(ArrowOwner)
+    cdef ArrowArray told  # no owner has it before it is checked: `lend.loans` looks into those of other threads
     cdef Fault fault
     cdef int failed
-    cdef bint readable = True
     PyErr_CheckSignals()  # a stream may have no end
     # the producer may wait for other threads, and for those that hold the GIL
     with nogil:
-        failed = stream.stream.get_next(&stream.stream, &owner.array)
+        failed = stream.stream.get_next(&stream.stream, &told)
     if failed:
-        owner.array.release = NULL
         refuse_stream(stream, failed, "its next array")
-    if owner.array.release is NULL:
+    if told.release is NULL:
         return None
     owner.lender = stream.lender
+    try:
+        if stream.device is not NULL:
+            place(owner, stream.device)
+        begin_check(&fault)
+        if check_array(&told, &types.schema, 0, read_by_host(owner.device_type), &fault):
+            refuse_fault(stream.lender, &types.schema, &fault)
+    except BaseException:
+        told.release(&told)
+        raise
+    owner.array = told
     owner.types = types
     owner.type = &types.schema
-    if stream.device is not NULL:
-        place(owner, stream.device)
-        readable = owner.device_type in (1, 3, 11, 13)
-    begin_check(&fault)
-    if check_array(&owner.array, &types.schema, 0, readable, &fault):
-        refuse_fault(stream.lender, &types.schema, &fault)
     owner.span = fault.bytes
     return owner
 
@@ -128,7 +148,7 @@ cdef object stream_capsule(tuple parts, object kind, DescribePart describe, Fill
     stream.get_last_error = flow_error
     stream.release = release_flow
     stream.private_data = flow
-    return capsule_of(&stream, sizeof(ArrowArrayStream), STREAM)
+    return capsule_of(&stream, sizeof(ArrowArrayStream), sizeof(ArrowArrayStream), STREAM)
 
 
 cdef void release_flow(ArrowArrayStream* stream) noexcept nogil:

@@ -3,13 +3,14 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from lend._core.arrow cimport ArrowArray, ArrowSchema
-from lend._core.arrow_layout cimport Layout, has_validity, read_layout
+from lend._core.arrow_layout cimport Layout, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
-from lend.columns.giving cimport describe_named, event_of, sayable
+from lend._core.record cimport read_by_host
+from lend.columns.giving cimport describe_named, event_of, push_down, sayable
 from lend.columns.giving cimport fill as fill_column
 from lend.columns.column cimport Column, held
 from lend.protocols.arrow cimport (
-    array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule,
+    array_capsule, begin_array, copy_schema, describe_type, encoded_metadata, give_node, schema_capsule, settle,
 )
 from lend.protocols.arrow_check cimport metadata_size
 from lend.protocols.arrow_device cimport device_capsule, device_stream_capsule
@@ -23,9 +24,6 @@ from lend.columns.giving import wish
 from lend.tables.requests import fitted_table
 
 from lend.tables import refusals
-
-# what an empty buffer points to: it may be read as one offset, and is aligned for anything
-cdef int64_t[8] NOTHING
 
 
 def schema(Table table not None):
@@ -153,7 +151,7 @@ cdef tuple device_of(Table table):
 
 
 cdef int on_host(Table table) except -1:
-    if device_of(table)[0] not in (1, 3, 11, 13):
+    if not read_by_host(device_of(table)[0]):
         raise refusals.not_on_host(table)
     return 0
 
@@ -265,8 +263,7 @@ cdef int fill(object given, ArrowArray* out) except -1:
 
 
 cdef int fill_batch(ArrowOwner owner, ArrowArray* out) except -1:
-    """An array of structs as it came, its offset told to the children: some readers forget that of a struct."""
-    cdef int64_t i
+    """An array of structs as it came, of which no row is null: its offset is told to its children alone."""
     out.release = NULL
     try:
         with cython.critical_section(owner):
@@ -275,13 +272,9 @@ cdef int fill_batch(ArrowOwner owner, ArrowArray* out) except -1:
         if out.release is not NULL:
             out.release(out)
         raise
-    for i in range(out.n_children):
-        out.children[i].offset += out.offset
-        if out.children[i].length > out.length:
-            if out.children[i].null_count > 0:
-                out.children[i].null_count = -1
-            out.children[i].length = out.length
-    out.offset = 0
+    out.buffers[0] = NULL  # what it says of other rows would be said of these
+    out.null_count = 0
+    push_down(out)
     return 0
 
 
@@ -291,8 +284,7 @@ cdef int fill_nothing(const ArrowSchema* kind, ArrowArray* out) except -1:
     cdef int64_t i
     read_layout(kind.format, &layout)
     begin_array(out, layout.buffers, kind.n_children, kind.dictionary is not NULL, None)
-    for i in range(1 if has_validity(layout.kind) else 0, layout.buffers):
-        out.buffers[i] = NOTHING
+    settle(out, layout.kind)
     try:
         for i in range(kind.n_children):
             fill_nothing(kind.children[i], out.children[i])
