@@ -172,6 +172,8 @@ def test_bools_in_bits_become_bytes_in_a_counted_copy_with_bytes_for_nulls():
     assert (bytes_of(data)[found.offset :][0], bytes_of(data)[found.offset :][2]) == (1, 0)
     assert bytes_of(mask)[found.offset :] == b"\0\1\0"
     assert (found.describe_null, made.count) == ((BYTES, 1), 2)
+    with lend.copies() as made:  # none of the first is null, so that nobody needs bytes for it
+        assert (told(given[:1]).get_buffers()["data"][0].bufsize > 0, made.count) == (True, 1)
 
 
 def test_bools_in_bits_are_told_as_bits_where_nothing_may_be_copied():
