@@ -257,6 +257,13 @@ def test_what_values_say_is_masked(form, mask):
     assert np.ma.getmask(made).tolist() == mask
 
 
+def test_who_asks_for_indices_with_nulls_is_not_sent_to_floats():
+    indices = lend.column(pa.array(["a", None]).dictionary_encode())
+    with pytest.raises(UnsupportedType, match="has 1 null") as caught:
+        lend.to(indices, "numpy", storage=True)
+    assert "nan" not in str(caught.value.remedy)
+
+
 # -- tables --------------------------------------------------------------------------------------------------------
 
 TWO = pa.table({"a": pa.array([1, None], pa.int32()), "b": pa.array([3, 4], pa.int32())})
@@ -273,6 +280,13 @@ def test_a_table_is_a_dict_of_arrays_under_its_names(target):
     assert counted.bytes == told(plan)
     assert plan.target.startswith("dict of ")
     assert plan.steps[1].what.startswith("column 'a'")
+
+
+def test_a_table_of_one_column_is_told_as_the_dict_that_is_given():
+    one = TWO.select(["b"])
+    assert list(lend.to(one, "numpy")) == ["b"]
+    assert lend.explain(one, "numpy").steps[-1].what == "the column, as dict of numpy.ndarray"
+    assert lend.explain(one, "numpy", stack=True).steps[-1].what == "buffer protocol, as numpy.ndarray"
 
 
 @pytest.mark.parametrize("target", ["numpy", "torch", "jax", "tvm_ffi"])

@@ -6,6 +6,7 @@ import pytest
 
 import lend
 from lend.columns import building
+from lend.columns.nullness import Nulls
 from lend.errors import CopyRequired, UnsupportedType
 from support import column_forms
 
@@ -86,6 +87,17 @@ def test_a_copy_of_a_column_in_any_form_shares_nothing(form, target):
         made = lend.column(lend.to(column, target, copy=True))
     assert counted.bytes == told(lend.explain(column, target, copy=True)) >= 24
     assert made.tolist() == rows
+    assert not overlap(column, made)
+
+
+@pytest.mark.parametrize("form", [("bitmask", 1, b"\2"), ("bytemask", 1, b"\0\1\0"), ("bitmask", 0, b"\5")])
+def test_a_copy_of_text_in_views_shares_none_of_its_memories(form):
+    text = lend.column(pa.array(["a", "longer than twelve bytes", "longer than twelve bytes too"], pa.string_view()))
+    kind, missing, validity = form
+    buffers = {**text.buffers, "validity": validity}
+    column = lend.Column.from_buffers("utf8_view", 3, buffers, nulls=Nulls(kind, missing))
+    made = lend.column(lend.to(column, "pyarrow", copy=True))
+    assert made.tolist() == ["a", None, "longer than twelve bytes too"]
     assert not overlap(column, made)
 
 

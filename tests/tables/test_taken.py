@@ -43,6 +43,7 @@ def test_masked_array_without_a_mask_has_no_nulls():
 def test_masked_records_have_a_mask_for_each_field():
     source = np.ma.array([(1, 2.0), (3, 4.0)], dtype=[("a", "i4"), ("b", "f8")], mask=[(False, True), (True, False)])
     assert lend.column(source).tolist() == [{"a": 1, "b": None}, {"a": None, "b": 4.0}]
+    assert lend.table(source, columns=["b"]).names == ("b",)
 
 
 def test_masked_array_of_two_dimensions_is_a_table():
