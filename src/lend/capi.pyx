@@ -31,6 +31,7 @@ from lend.dtypes.c_dtype cimport LEND_ANY_TYPE, LEND_OPAQUE, code_from_c, code_t
 from lend.dtypes.code cimport Code, code_itemsize, code_shared_bits
 from lend.dtypes.dtype cimport dtype_from_code
 from lend.front cimport Slot, known_slots, protocol_known, slot_of, type_pointer, view_told, view_wanted
+from lend.views.lent cimport call_hook
 from lend.views.view cimport View, owner_of, view_of
 
 from lend import front
@@ -251,7 +252,7 @@ cdef View by_request(object obj, const lend_request* request):
     if request.flags & LEND_NEED_ALIGNED and not is_aligned(&made.record):
         raise capi_refusals().unaligned(made)
     if request.device_type == 1 and not on_host(&made.record):
-        raise refusals.not_host(made, None)
+        made = <View> call_hook("host")(made)
     if request.stream is not NULL and not on_host(&made.record):
         check_stream(made, <size_t> request.stream)
     return made

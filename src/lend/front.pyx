@@ -450,6 +450,7 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
         requirements.check_stream(made, stream)
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
     if device is not None:
+        made = <View> requirements.brought(made, device, copy)
         reasons += requirements.elsewhere(made, device, bool(copy) and not made.record.flags & GATHERED)
     if copy and (reasons or not made.record.flags & GATHERED):
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS

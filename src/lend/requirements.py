@@ -111,6 +111,16 @@ def check_stream(view: "View", stream: "Any") -> None:
 
 
 @lets_go
+def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
+    """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for."""
+    if view.device.type == 1 or copy or Device(device).type != 1:
+        return view
+    from lend.devices import access
+
+    return access.on_host(view, None, copy is False)
+
+
+@lets_go
 def elsewhere(view: "View", device: "Any", copied: bool) -> "list[str]":
     """The requirement of a device that a copy by the host meets, in words; what none meets is refused."""
     wanted = Device(device)

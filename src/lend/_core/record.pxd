@@ -142,9 +142,8 @@ cdef inline bint is_packed(const Record* record) noexcept nogil:
 
 
 cdef inline bint read_by_host(int device_type) noexcept nogil:
-    """Kinds of memory that the host may read without asking a driver."""
-    return (device_type == DEVICE_CPU or device_type == DEVICE_CUDA_HOST
-            or device_type == DEVICE_ROCM_HOST or device_type == DEVICE_CUDA_MANAGED)
+    """Kinds of memory that the host may read without asking a driver, and without waiting for anything."""
+    return device_type == DEVICE_CPU
 
 
 cdef inline bint on_host(const Record* record) noexcept nogil:

@@ -1,6 +1,6 @@
 """memoryview: the interpreter's own taker of the buffer protocol."""
 
-from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, no_such_dtype
+from lend.adapters.rules import ANY, CPU, KEPT, Library, Rules, no_such_dtype
 from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def refuse(facts: "Any", rules: Rules) -> "UnsupportedType | None":
 
 VIEW = Rules(
     "memoryview", "memoryview", "buffer protocol", giver,
-    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST,
+    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=CPU,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import sys
 
 from lend._core.letting_go import lets_go
 from lend.adapters.asking import guarded
-from lend.adapters.rules import ANY, HOST, KEPT, Library, Rules, is_installed, no_such_dtype, way_out
+from lend.adapters.rules import ANY, CPU, KEPT, Library, Rules, is_installed, no_such_dtype, way_out
 from lend.dtypes import foreign
 from lend.errors import CopyRequired, UnsupportedType
 from lend.protocols import masks
@@ -230,24 +230,24 @@ def refuse_record(facts: "Any", rules: Rules) -> "UnsupportedType | None":
 
 ARRAY = Rules(
     "NumPy", "numpy.ndarray", "buffer protocol", giver,
-    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=CPU, address=address,
 )  # fmt: skip
 NAMED = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
-    readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+    readonly=KEPT, layout=ANY, swapped=True, devices=CPU, address=address,
 )  # fmt: skip
 # not remembered: of what Arrow's libraries lend as an array, the least int64 is a value and no NaT
 TIMES = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: by_interface,
-    readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address, steady=False,
+    readonly=KEPT, layout=ANY, swapped=True, devices=CPU, address=address, steady=False,
 )  # fmt: skip
 RECORD = Rules(
     "NumPy", "numpy.ndarray", "array interface", lambda _: as_record,
-    refuse=refuse_record, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+    refuse=refuse_record, readonly=KEPT, layout=ANY, swapped=True, devices=CPU, address=address,
 )  # fmt: skip
 ADDED = Rules(
     "NumPy", "numpy.ndarray", "buffer protocol", lambda _: as_added,
-    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=HOST, address=address,
+    refuse=refuse, readonly=KEPT, layout=ANY, swapped=True, devices=CPU, address=address,
 )  # fmt: skip
 _BY_KIND = {"datetime": TIMES, "timedelta": TIMES, "opaque": NAMED, "record": RECORD} | dict.fromkeys(
     foreign.ADDED, ADDED
@@ -288,7 +288,7 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
     facts = Facts.of(view)
-    if facts.device.type not in HOST:
+    if facts.device.type not in CPU:
         raise refusals.not_host(view, None)
     rules = choose(facts, None, False)
     from lend.plan.planner import refuse_by

@@ -11,7 +11,7 @@ from lend.adapters.rules import (
     CONTIGUOUS,
     CPU,
     FORWARD,
-    HOST,
+    CPU,
     IMMUTABLE,
     Library,
     Reason,
@@ -105,7 +105,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
 
 ARRAY = Rules(
     "pyarrow", "pyarrow.Array", "buffer protocol", array_giver,
-    refuse=refuse_for_array, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=HOST,
+    refuse=refuse_for_array, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=CPU,
     address=address_of_data, packs=packs,
 )  # fmt: skip
 
@@ -134,7 +134,7 @@ def narrow(name: str) -> Rules:
 
     return Rules(
         "pyarrow", f"pyarrow.{name}", "buffer protocol", array_giver,
-        refuse=refuse, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=HOST,
+        refuse=refuse, readonly=IMMUTABLE, layout=CONTIGUOUS, alignment=1, devices=CPU,
         address=address_of_data, packs=packs,
     )  # fmt: skip
 
@@ -180,7 +180,7 @@ def buffer_giver(facts: "Any") -> "Give":
 
 BUFFER = Rules(
     "pyarrow", "pyarrow.Buffer", "buffer protocol", buffer_giver,
-    refuse=no_bytes, layout=COMPACT, swapped=True, devices=HOST, address=lambda made: int(made.address),
+    refuse=no_bytes, layout=COMPACT, swapped=True, devices=CPU, address=lambda made: int(made.address),
 )  # fmt: skip
 
 _FORMS = {"Array": ARRAY, "Tensor": TENSOR, "Buffer": BUFFER}

@@ -36,7 +36,6 @@ CONTIGUOUS = "contiguous"  # row-major without gaps
 ANEW = "made anew"
 
 CPU = frozenset({1})
-HOST = frozenset({1, 3, 11, 13})  # DLPack's codes of memory that the host reads without asking a driver
 EVERY_DEVICE = frozenset(range(1, 256))
 
 

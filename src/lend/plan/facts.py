@@ -90,6 +90,17 @@ class Facts:
         self.f_contiguous = len(shape) <= 1
         return self
 
+    def on_host(self, address: int) -> "Facts":
+        """The same memory, read by the host at this address."""
+        other = type(self).__new__(type(self))
+        for name in self.__slots__:
+            if hasattr(self, name):
+                setattr(other, name, getattr(self, name))
+        other.tell(self.came)
+        other.device = Device("cpu")
+        other.ptr = address
+        return other
+
     _came: "str | None"
     _told: str
 

@@ -4,7 +4,7 @@ import sys
 from io import BytesIO
 
 from lend import front
-from lend.adapters.rules import ANEW, EVERY_DEVICE, HOST, Reason, Rules, no_bytes
+from lend.adapters.rules import ANEW, CPU, EVERY_DEVICE, Reason, Rules, no_bytes
 from lend.errors import LendError, NotLendable
 from lend.protocols.classes import full_name, module_of
 from lend.views.view import View
@@ -40,7 +40,7 @@ def rules(call: "Any", whole: bool) -> "Rules | None":
     does = "copies" if copies else "makes Python objects of"
     made = Reason(ANEW, f"{name} {does} whatever it is given, and is never the memory itself")
     return Rules(
-        name, name, "call", give, refuse=refuse, devices=HOST if copies else EVERY_DEVICE, swapped=True, unknown=True,
+        name, name, "call", give, refuse=refuse, devices=CPU if copies else EVERY_DEVICE, swapped=True, unknown=True,
         packs=lambda facts: (made, facts.nbytes if copies else None) if facts.nbytes or not copies else None,
     )  # fmt: skip
 

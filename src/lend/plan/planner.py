@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.adapters.rules import Give
+    from lend.devices.access import Access
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
 
@@ -56,7 +57,9 @@ def refuse_by(rules: Rules, facts: Facts) -> None:
 class Draft:
     """A way that was found, not yet gone."""
 
-    __slots__ = ("copy", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "unresolved", "whole")
+    __slots__ = (
+        "access", "copy", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "sync", "unresolved", "whole",
+    )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
         self.obj = obj
@@ -66,6 +69,8 @@ class Draft:
         self.packing: tuple[Reason, int | None] | None = None
         self.copy: bool | None = None
         self.signed = False
+        self.access: Access | None = None  # of memory of a device that the host will read
+        self.sync: str | None = None
         self.reasons: list[Reason] = []
         self.facts: Facts
         self.rules: Rules
@@ -121,8 +126,8 @@ class Draft:
         """Judge the memory by the rules of the target: refuse it, or note what must be copied and why."""
         self.rules = rules
         self.copy = copy
-        facts = self.facts
         crossing = self._device_reason(device, copy)
+        facts = self.facts
         refuse_by(rules, facts)
         self.packing = None if rules.packs is None else rules.packs(facts)
         self.reasons = reasons_to_copy(facts, rules, alias_readonly)
@@ -167,6 +172,8 @@ class Draft:
 
                 raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
             wanted = None  # of the kind, whatever its number
+        if self._comes_to_the_host(wanted, copy):
+            return None
         if wanted is not None and wanted != here:
             if wanted.type != 1 or not here.is_host:
                 raise NotHostAccessible.build(
@@ -195,6 +202,22 @@ class Draft:
             "writable memory: from_pointer has readonly=False), "
             'cupy.asarray(v); device="cpu", which copies by name, is not built yet for such devices',
         )
+
+    def _comes_to_the_host(self, wanted: "Device | None", copy: "bool | None") -> bool:
+        """Whether the host reads the memory of a device as it lies, once what must be waited for is done."""
+        facts, by_name = self.facts, wanted is not None and wanted.type == 1
+        if facts.view is None or facts.device.type == 1 or (wanted is not None and not by_name):
+            return False
+        if not by_name and facts.device.type in self.rules.devices:
+            return False
+        from lend.devices import access
+
+        found = access.access(facts.view)
+        if found.host is False or (found.host is None and not (by_name and copy is False)):
+            access.on_host(facts.view)  # refused, with the reason
+        self.access = found
+        self.facts = facts.on_host(found.address)
+        return True
 
     def _copy_required(self, needed: "list[Reason]") -> CopyRequired:
         first, *others = needed
@@ -230,6 +253,10 @@ class Draft:
     def carry_out(self) -> "Any":
         """Do what the draft says, and check that nobody else copied."""
         view = self._take()
+        if self.access is not None:
+            from lend.devices import access
+
+            view = access.on_host(view, self.sync, self.access.host is None)
         rules = self.rules
         if self.reasons:
             swap = not rules.swapped and not view.dtype.is_native
@@ -286,6 +313,8 @@ class Draft:
             steps.append(Step("take", protocol, facts.nbytes, "producer", self.unresolved.why))
         else:
             steps.append(Step("take", protocol))
+        if self.access is not None:
+            steps.append(Step("wait", self._waits()))
         if self.source == GATHERED:
             steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
         if self.reasons:
@@ -311,6 +340,13 @@ class Draft:
             steps=steps,
             notes=self._notes(),
         )
+
+    def _waits(self) -> str:
+        """What is waited for before the host reads."""
+        assert self.access is not None
+        named = {"nothing": "for nothing", "producer": "for the work of its producer", "device": "for all of the device"}
+        how = {"none": "nothing", "device": "device"}.get(self.sync or "", self.access.wait)
+        return f"{named[how]} ({self.access.name})"
 
     def protocol(self) -> str:
         """The protocol by which the memory comes."""
@@ -372,6 +408,9 @@ def draw(
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
 
+    sync = options.pop("sync", None)
+    if sync not in (None, "stream", "device", "none"):
+        raise ValueError(f'sync is "stream", "device" or "none", not {sync!r:.60}')
     asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         # what becomes of the index of a DataFrame is asked when it is taken, whoever gets it
@@ -391,6 +430,7 @@ def draw(
             remedy="fill the nulls with the library that made it, and leave nulls= out",
         )
     draft = Draft(obj, type(obj) is Buffer)
+    draft.sync = sync
     try:
         draft.look(taken, refused)
     except LendError as refusal:

@@ -19,7 +19,7 @@ class Step:
     Attributes
     ----------
     kind : str
-        "take" (from the producer), "work" (on the way) or "give" (to the target).
+        "take" (from the producer), "wait" (for work on its device), "work" (on the way) or "give" (to the target).
     what : str
         What happens.
     who : str or None
@@ -44,6 +44,8 @@ class Step:
     @property
     def cost(self) -> str:
         """What the step copies, in words."""
+        if self.kind == "wait":
+            return ""
         if self.nbytes == SHARED and self.who is None:
             return "shared"
         if self.nbytes is None:

@@ -4,13 +4,13 @@ cimport cython
 from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner
 from lend._core.record cimport (
-    ADDRESS_TOLD, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count, check_layout,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count, check_layout,
     has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code
-from lend.protocols cimport array_interface, array_struct, buffer, dlpack
-from lend.views.checks cimport alive, pinned, readable
-from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, values
+from lend.protocols cimport buffer, dlpack
+from lend.views.checks cimport alive, pinned
+from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, host_buffer, values
 from lend.views.view cimport SpanBuffer, View, set_bytes, view_of
 
 
@@ -145,9 +145,10 @@ cdef class Buffer(Lent):
         """The bytes; copies."""
         cdef Record record
         alive(&self.record, self)
+        if self.record.device_type != DEVICE_CPU:
+            return call_hook("host")(self).tobytes()
         call_hook("verify")(self)
         _held = hold_bytes(self, &record)
-        readable(&record, self)
         return record.data[:byte_count(&record)] if byte_count(&record) else b""
 
     def __bytes__(self):
@@ -189,6 +190,9 @@ cdef class Buffer(Lent):
             raise refusals.still_exported(self, exports)
 
     def __getbuffer__(self, Py_buffer* out, int flags):
+        if self.record.device_type != DEVICE_CPU and not self.record.flags & RELEASED:
+            host_buffer(self, out, flags)
+            return
         with cython.critical_section(self):
             alive(&self.record, self)
             buffer.give(self, &self.record, out, flags)
@@ -217,20 +221,12 @@ cdef class Buffer(Lent):
     @property
     def __array_interface__(self):
         """NumPy's array interface over the bytes as uint8."""
-        cdef Record record
-        _held = hold_bytes(self, &record)
-        facts = array_interface.give_interface(&record, self)
-        self.record.flags |= ADDRESS_TOLD
-        return facts
+        return derived().array_interface_of(view_of_bytes(self), self)
 
     @property
     def __array_struct__(self):
         """NumPy's array struct over the bytes as uint8."""
-        cdef Record record
-        cdef Owner owner = hold_bytes(self, &record)
-        capsule = array_struct.give(owner, &record, self)
-        self.record.flags |= ADDRESS_TOLD
-        return capsule
+        return derived().array_struct_of(view_of_bytes(self), self)
 
     @property
     def __cuda_array_interface__(self):

@@ -1,22 +1,13 @@
 """Small checks and answers that Buffer and View share."""
 from libc.stdint cimport uintptr_t
 
-from lend._core.record cimport RELEASED, Record, on_host, span_of
+from lend._core.record cimport RELEASED, Record, span_of
 
 
 cdef inline int alive(const Record* record, object shown) except -1:
     if record.flags & RELEASED:
         from lend.protocols import refusals
         raise refusals.released(shown)
-    return 0
-
-
-cdef inline int readable(const Record* record, object shown) except -1:
-    """The memory is there and the host may read it."""
-    alive(record, shown)
-    if not on_host(record):
-        from lend.protocols import refusals
-        raise refusals.not_host(shown, None)
     return 0
 
 

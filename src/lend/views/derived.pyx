@@ -18,10 +18,11 @@ from lend.views.checks cimport alive
 from lend.views.indexing cimport plan_index
 from lend.views.lent cimport Lent, call_hook
 from lend.views.pointers cimport fill_from_pointer
-from lend.views.values cimport fresh_copy, hold_to_read, no_objects, raise_objects
+from lend.views.values cimport for_host, fresh_copy, hold_to_read, no_objects, raise_objects
 from lend.views.view cimport View, blank, hold, track, view_of
 
 from lend.device import Device
+from lend.errors import NotHostAccessible
 from lend.views import packed, reshaping
 
 CPU = Device("cpu")
@@ -114,21 +115,34 @@ def device_of(Lent lent):
     return Device(lent.record.device_type, lent.record.device_id)
 
 
-def array_interface_of(View view):
-    """`View.__array_interface__`."""
+cdef View shown_to_host(View view):
+    """The View, or one that the host may read now; where it may not, itself, to be refused in the protocol's own way."""
+    alive(&view.record, view)
+    if view.record.device_type == DEVICE_CPU:
+        return view
+    try:
+        return <View> call_hook("host")(view)
+    except NotHostAccessible:
+        return view
+
+
+def array_interface_of(View view, shown):
+    """`__array_interface__` of a View or Buffer, which is shown in refusals."""
     cdef Record record
-    _held = hold(view, &record)
-    facts = array_interface.give_interface(&record, view)
-    view.record.flags |= ADDRESS_TOLD
+    cdef View host = shown_to_host(view)
+    _held = hold(host, &record)
+    facts = array_interface.give_interface(&record, shown)
+    (<Lent> shown).record.flags |= ADDRESS_TOLD
     return facts
 
 
-def array_struct_of(View view):
-    """`View.__array_struct__`."""
+def array_struct_of(View view, shown):
+    """`__array_struct__` of a View or Buffer, which is shown in refusals."""
     cdef Record record
-    cdef Owner owner = hold(view, &record)
-    capsule = array_struct.give(owner, &record, view)
-    view.record.flags |= ADDRESS_TOLD
+    cdef View host = shown_to_host(view)
+    cdef Owner owner = hold(host, &record)
+    capsule = array_struct.give(owner, &record, shown)
+    (<Lent> shown).record.flags |= ADDRESS_TOLD
     return capsule
 
 
@@ -268,6 +282,7 @@ def low(View view, dtype, bint check):
     offset = lows.place(view, dtype_from_code(code))
     part = with_layout(view, offset, view.shape, view.strides, code)
     if check:
+        view = for_host(view)
         _held = hold_to_read(view, &record)
         # an empty View's address is nobody's
         found = first_loss(&record, record.data, 0, offset, code_itemsize(code), lows.sign_place(view, part.dtype),
@@ -331,12 +346,12 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
             from lend.protocols import device_refusals
             raise device_refusals.no_number(shown, f"dl_device={dl_device}")
         if int(kind) != record.device_type or (int(number) != record.device_id and record.device_type != DEVICE_CPU):
-            if int(kind) != DEVICE_CPU or not on_host(&record):
+            if int(kind) != DEVICE_CPU:
                 from lend.protocols import refusals
                 raise refusals.other_device(shown, dl_device)
-            # the host reads it already: the same memory, by the name that was asked for
-            record.device_type = DEVICE_CPU
-            record.device_id = 0
+            # where the host may read it: the same memory, by the name that was asked for
+            view = <View> call_hook("host")(view)
+            owner = hold(view, &record)
     if copy:
         made = fresh_copy(view, False, native_code(record.dtype), "__dlpack__(copy=True)")
         return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)

@@ -14,5 +14,6 @@ cdef class ExchangeTable:
     pass
 
 cdef object call_hook(str name)
+cdef int host_buffer(Lent lent, Py_buffer* out, int flags) except -1
 cdef object derived()
 cdef object values()

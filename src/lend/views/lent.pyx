@@ -1,7 +1,11 @@
 """Lent: what View and Buffer have in common, a record of memory and what holds it, with the facts that follow."""
 cimport cython
 
+from cpython.buffer cimport PyObject_GetBuffer
+from cpython.ref cimport Py_DECREF
+
 from lend._core.checked cimport atomic_get
+from lend._core.owners cimport move_lease
 from lend._core.record cimport EXCLUSIVE, READONLY, RELEASED, UNTOLD, byte_count
 from lend._core.seldom cimport seldom
 from lend.views.checks cimport alignment_of, alive
@@ -23,6 +27,7 @@ cdef dict _hooks = {
     "arrow_column": ("lend.adapters.pyarrow", "arrow_column"),
     "dataframe": ("lend.adapters.dataframe_forms", "give"),
     "device": ("lend.views.derived", "device_of"),
+    "host": ("lend.devices.access", "on_host"),
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "table_array": ("lend.adapters.table_array", "array"),
@@ -39,6 +44,18 @@ cdef object call_hook(str name):
         module, attribute = found
         found = _hooks[name] = getattr(__import__(module, fromlist=["*"]), attribute)
     return found
+
+
+cdef int host_buffer(Lent lent, Py_buffer* out, int flags) except -1:
+    """Fill a Py_buffer over memory of a device, where the host may read it now: by an object on the host, which the
+    consumer holds in the place of this one."""
+    seldom()
+    cdef Py_buffer filled
+    PyObject_GetBuffer(call_hook("host")(lent), &filled, flags)
+    # Cython keeps None in `obj` until something is put there
+    Py_DECREF(None)
+    move_lease(out, &filled)
+    return 0
 
 
 cdef object _derived = None

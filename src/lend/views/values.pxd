@@ -6,5 +6,6 @@ from lend.views.view cimport View
 
 cdef int no_objects(View view, str verb) except -1
 cdef int raise_objects(View view, str verb) except -1
+cdef View for_host(View view)
 cdef Owner hold_to_read(View view, Record* record)
 cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t alignment=*)

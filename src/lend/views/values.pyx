@@ -12,7 +12,7 @@ from lend.dtypes.code cimport (
     code_swap_size, code_word, make_code,
 )
 from lend.dtypes.dtype cimport DType, code_of, dtype_from_code, native_code, record_plan
-from lend.views.checks cimport alive, readable, sizes
+from lend.views.checks cimport alive, sizes
 from lend.views.elements cimport read_element
 from lend.views.lent cimport call_hook
 from lend.views.view cimport View, blank, hold, track
@@ -35,13 +35,17 @@ cdef int raise_objects(View view, str verb) except -1:
     raise refusals.holds_objects(view, verb)
 
 
+cdef View for_host(View view):
+    """The View itself, or of the memory of a device one that the host may read now; else refused."""
+    alive(&view.record, view)
+    return view if view.record.device_type == DEVICE_CPU else <View> call_hook("host")(view)
+
+
 cdef Owner hold_to_read(View view, Record* record):
-    """Hold the memory, and ask a producer that may have moved it: what is no longer there is not read."""
+    """Hold memory of the host, and ask a producer that may have moved it: what is no longer there is not read."""
     alive(&view.record, view)
     call_hook("verify")(view)
-    cdef Owner owner = hold(view, record)
-    readable(record, view)
-    return owner
+    return hold(view, record)
 
 
 def item(View view, tuple index):
@@ -49,7 +53,7 @@ def item(View view, tuple index):
     cdef Record record
     cdef Py_ssize_t number, i
     cdef const char* at
-    alive(&view.record, view)
+    view = for_host(view)
     index, number = reshaping.place(view, index) if index else ((), 0)
     _held = hold_to_read(view, &record)
     if not index and element_count(&record) != 1:
@@ -76,6 +80,7 @@ cdef object packed_values(const Record* record, Py_ssize_t first, Py_ssize_t cou
 def tolist(View view):
     """The values, nested by dimension."""
     cdef Record record
+    view = for_host(view)
     _held = hold_to_read(view, &record)
     if is_packed(&record):
         return packed_values(&record, 0, element_count(&record), sizes(shape_of(&record), record.ndim))
@@ -88,6 +93,7 @@ def tobytes(View view, order):
     cdef bytes made
     cdef char* to
     cdef bint fortran = checked_order(order)
+    view = for_host(view)
     _held = hold_to_read(view, &record)
     no_objects(view, "shown as bytes")
     if fortran and is_packed(&record):
@@ -113,6 +119,7 @@ def copied(View view, order, bint swap, str why, alignment=64, dtype=None):
 
 cdef View fresh_copy(View view, bint fortran, Code code, str why, Py_ssize_t alignment=64):
     """A copy whose values are in the byte order of `code`, which else is the dtype of the View."""
+    view = for_host(view)
     cdef View made = blank()
     cdef Record source
     cdef Owner _held = hold_to_read(view, &source)

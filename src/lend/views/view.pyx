@@ -18,13 +18,13 @@ from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_method
 from lend._core.unwinding cimport unmake_in_turn
 from lend._core.record cimport (
-    ADDRESS_TOLD, C_CONTIGUOUS, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record, copy_record,
-    element_count, is_aligned, is_packed, shape_of, strides_of,
+    ADDRESS_TOLD, C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record,
+    copy_record, element_count, is_aligned, is_packed, shape_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_BOOL, KIND_FLOAT, code_has_objects
 from lend.protocols cimport buffer, dlpack
 from lend.views.checks cimport alive, pinned, sizes
-from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, values
+from lend.views.lent cimport ExchangeTable, Lent, call_hook, derived, host_buffer, values
 from lend.views.making cimport (
     PyObject_ClearWeakRefs, PyTypeObject, gc_del, gc_new, gc_untrack, give_back, set_dealloc,
 )
@@ -433,6 +433,9 @@ cdef class View(Lent):
     # -- protocols --
 
     def __getbuffer__(self, Py_buffer* out, int flags):
+        if self.record.device_type != DEVICE_CPU and not self.record.flags & RELEASED:
+            host_buffer(self, out, flags)
+            return
         with cython.critical_section(self):
             alive(&self.record, self)
             buffer.give(self, &self.record, out, flags)
@@ -463,12 +466,12 @@ cdef class View(Lent):
     @property
     def __array_interface__(self):
         """NumPy's array interface, version 3; AttributeError where it cannot carry this View."""
-        return derived().array_interface_of(self)
+        return derived().array_interface_of(self, self)
 
     @property
     def __array_struct__(self):
         """NumPy's array struct; AttributeError where it cannot carry this View."""
-        return derived().array_struct_of(self)
+        return derived().array_struct_of(self, self)
 
     @property
     def __cuda_array_interface__(self):

@@ -1,0 +1,7 @@
+"""Waiting for the work of devices, for the compiled files beside."""
+from lend._core.driver cimport Driver
+from lend._core.owners cimport Owner
+
+cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1
+cdef int wait_for_all(object shown, int kind, int device_id, str sync) except -1
+cdef int fail(object shown, Driver* driver, str doing, int error) except -1

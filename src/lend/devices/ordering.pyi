@@ -1,0 +1,1 @@
+"""Types of lend.devices.ordering: nothing that Python calls."""

@@ -1,0 +1,172 @@
+"""The order of work on devices: what is waited for before the host reads memory that a device writes.
+
+Who knows of the work decides the way. A stream that the interface told is waited for. An object with `__dlpack__` is asked
+to order its work before a stream of our own, which is waited for: nothing is guessed. Of what nobody told the whole
+device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the capture: it is
+refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
+"""
+from libc.stdint cimport uintptr_t
+
+from lend._core.driver cimport (
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, Driver, Entered, driver_error, end_stream, enter,
+    find_driver, is_capturing, leave, new_stream, wait_device, wait_stream,
+)
+from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
+
+cdef enum:
+    CUDA_HOST = 3
+    ROCM = 10
+    ROCM_HOST = 11
+    ONEAPI = 14
+    INVALID_DEVICE = 101
+    MOST_DEVICES = 64
+
+cdef object ASK = object()       # the producer can be asked to order its work before a stream
+cdef tuple NEWEST = (1, 3)
+
+
+cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
+    """Wait until the host may read: for the work that the producer knows of, or as the caller says."""
+    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef object pending
+    if sync == "none":
+        return 0
+    if device_type == ONEAPI:
+        return wait_for_queue(owner, shown)
+    if sync == "device":
+        return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST else device_id, sync)
+    pending = pending_of(owner, device_type)
+    if pending is None:
+        return 0
+    if pending is ASK:
+        return wait_by_producer(owner, shown, kind, device_id)
+    if type(pending) is int:
+        return wait_on(shown, kind, device_id, <uintptr_t> pending)
+    return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST or device_type == ROCM_HOST else device_id, sync)
+
+
+cdef object pending_of(Owner owner, int device_type):
+    """What is known of the work on a lease's memory: None (nothing is pending), a stream, ASK, or "unknown"."""
+    if type(owner) is DeviceOwner:
+        return (<DeviceOwner> owner).pending
+    # of pinned memory no stream is taken by `__dlpack__`
+    if type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST):
+        return ASK
+    return "unknown"
+
+
+cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except -1:
+    """Wait for one stream."""
+    cdef Driver* driver = find_driver(kind)
+    cdef Entered entered
+    cdef int error = enter(driver, device_id, &entered)
+    if not error:
+        error = check_capture(driver, stream)
+        if not error:
+            with nogil:
+                error = wait_stream(driver, stream)
+        leave(driver, &entered)
+    return fail(shown, driver, "waiting for the stream that its work is pending on", error) if error else 0
+
+
+cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) except -1:
+    """Let the producer order its work before a stream of ours, and wait for that one."""
+    cdef Driver* driver = find_driver(kind)
+    cdef Entered entered
+    cdef uintptr_t stream = 0
+    cdef bint ordered = False
+    cdef int error = enter(driver, device_id, &entered)
+    if error:
+        return fail(shown, driver, "making the device current", error)
+    try:
+        error = check_capture(driver, 0)
+        if not error:
+            error = new_stream(driver, &stream)
+        if not error:
+            ordered = order_before(owner.held, stream)
+            if ordered:
+                with nogil:
+                    error = wait_stream(driver, stream)
+    finally:
+        if stream:
+            end_stream(driver, stream)
+        leave(driver, &entered)
+    if error:
+        return fail(shown, driver, "waiting for the work of its producer", error)
+    return 0 if ordered else wait_for_all(shown, kind, device_id, "stream")
+
+
+cdef bint order_before(object producer, uintptr_t stream) except -1:
+    """Ask `__dlpack__` to order the producer's work before a stream; False: it would not."""
+    try:
+        try:
+            producer.__dlpack__(stream=<object> stream, max_version=NEWEST)
+        except TypeError:
+            producer.__dlpack__(stream=<object> stream)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - a producer may raise anything; then all of the device is waited for
+        return False
+    return True
+
+
+cdef int wait_for_all(object shown, int kind, int device_id, str sync) except -1:
+    """Wait for all work of a device, or (-1) of each that has a context."""
+    cdef Driver* driver = find_driver(kind)
+    cdef Entered entered
+    cdef int first = device_id if device_id >= 0 else 0
+    cdef int last = device_id if device_id >= 0 else MOST_DEVICES - 1
+    cdef int number, error = 0
+    for number in range(first, last + 1):
+        error = enter(driver, number, &entered)
+        if error == DRIVER_CONTEXT:
+            # nothing was ever begun on it in this process
+            error = 0
+            continue
+        if error == INVALID_DEVICE and device_id < 0:
+            error = 0
+            break
+        if not error:
+            error = check_capture(driver, 0)
+            if not error:
+                with nogil:
+                    error = wait_device(driver)
+            leave(driver, &entered)
+        if error:
+            break
+    return fail(shown, driver, "waiting for all work of the device", error) if error else 0
+
+
+cdef int wait_for_queue(Owner owner, object shown) except -1:
+    """Wait for a queue of SYCL: the `syclobj` of the interface, or the producer's `sycl_queue`."""
+    cdef object queue = None
+    if type(owner) is DeviceOwner:
+        queue = (<DeviceOwner> owner).syclobj
+    for candidate in (queue, getattr(owner.held, "sycl_queue", None)):
+        if hasattr(candidate, "wait"):
+            candidate.wait()
+            return 0
+    from lend.devices import refusals
+    raise refusals.no_queue(shown)
+
+
+cdef int check_capture(Driver* driver, uintptr_t stream) noexcept:
+    """DRIVER_CAPTURING where a wait would end the capture of a graph; 0, or the driver's error."""
+    cdef int capturing = 0
+    cdef int error
+    cdef uintptr_t known
+    for known in (stream, <uintptr_t> 0, <uintptr_t> 2):
+        error = is_capturing(driver, known, &capturing)
+        if error:
+            return error
+        if capturing:
+            return DRIVER_CAPTURING
+    return 0
+
+
+cdef int fail(object shown, Driver* driver, str doing, int error) except -1:
+    """Raise what a driver answered."""
+    from lend.devices import refusals
+    if error == DRIVER_CAPTURING:
+        raise refusals.capturing(shown)
+    raise refusals.driver_failed(shown, doing, error, driver_error(driver, error).decode("ascii", "replace"))

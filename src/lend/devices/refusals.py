@@ -1,0 +1,92 @@
+"""The wording of what is refused of memory on devices; loaded when something is refused, never before."""
+
+from lend.errors import LendError, NotHostAccessible, StreamError
+from lend.protocols.refusals import facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+COPY = 'lend.to(x, target, device="cpu") or lend.view(x, device="cpu"), which copies it, by name'
+
+# row of the table -> why the host may not read such memory, and what to do
+_WHY = {
+    "device": ("the driver gives no address of it for the host", COPY),
+    "device, with an address for the host": (
+        "the driver gives an address of it for the host, of which nobody says that it is coherent or fast",
+        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+    ),
+    "ROCm device, with an address for the host": (
+        "HIP gives an address of it for the host, of which nobody says that it is coherent or fast",
+        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+    ),
+    "managed, for the host while the device is idle": (
+        "this system lets the host touch managed memory only while no work at all runs on the device "
+        "(CONCURRENT_MANAGED_ACCESS is 0)",
+        f"copy=False beside device=\"cpu\", which waits for the device: nothing may be begun on it while you read; {COPY}",
+    ),
+    "pages of the host, as a bare descriptor": (
+        "the driver does not know it; on this system it may be memory of the host's own, but no object that lives says so",
+        "the object that made it, in place of the capsule; or copy=False beside device=\"cpu\"",
+    ),
+    "unknown to the driver": (
+        "its driver does not know the address: it was freed, or belongs to somebody else",
+        "an object that keeps its memory for as long as it is lent",
+    ),
+    "device, as told": (
+        "its producer says so, and there is no driver in this process that could be asked "
+        "(none is loaded, or it was not begun: after a fork it is not)",
+        "the library that made it, in the process that made it",
+    ),
+    "device, called the host's": (
+        "its producer calls it memory of the host, and the driver says that it is a device's",
+        "a protocol of its producer that tells the device, such as __dlpack__ or __cuda_array_interface__",
+    ),
+    "beyond its allocation": (
+        "it reaches beyond the allocation that it begins in, by the driver's word",
+        "what its producer says of it by another protocol",
+    ),
+    "USM device": ("it is device memory of SYCL, which only its device reads", "a copy by the library that made it"),
+    "USM of a kind that is not told": (
+        "its owner does not say of which kind it is (usm_type: device, shared or host)",
+        "the object that made it, in place of a capsule; or a copy by the library that made it",
+    ),
+    "a handle": ("what is told of it is a handle of its device, and no address", "a copy by the library that made it"),
+}  # fmt: skip
+
+
+def not_readable(shown: "Any", row: str, signed: bool) -> LendError:
+    why, remedy = _WHY[row]
+    return NotHostAccessible.build(
+        f"the host may not read memory on {shown.device} ({row}): {why}"
+        if not signed
+        else f"the host reads memory on {shown.device} ({row}) only where you sign for it: {why}",
+        wanted="memory that the host may read now",
+        came=facts(shown),
+        tried="the table of what the host may touch",
+        remedy=remedy,
+    )
+
+
+def capturing(shown: "Any") -> LendError:
+    return StreamError.build(
+        "a stream is being captured into a graph, which any wait would end: nothing is waited for",
+        came=facts(shown),
+        remedy='sync="none", if nothing is pending on this memory; or do this before or after the capture',
+    )
+
+
+def no_queue(shown: "Any") -> LendError:
+    return StreamError.build(
+        f"there is no queue that could be waited for: the memory on {shown.device} came with a context alone",
+        came=facts(shown),
+        remedy='wait for your queue and pass sync="none"',
+    )
+
+
+def driver_failed(shown: "Any", doing: str, error: int, name: str) -> LendError:
+    return LendError.build(
+        f"{doing} failed: {name} ({error})",
+        came=facts(shown),
+        remedy="what the driver's documentation says of this error: one that came of earlier work is told by any call",
+    )
