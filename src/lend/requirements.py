@@ -113,10 +113,13 @@ def check_stream(view: "View", stream: "Any") -> None:
 @lets_go
 def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
     """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for."""
-    if view.device.type == 1 or copy or Device(device).type != 1:
+    if view.device.type == 1 or Device(device).type != 1:
         return view
-    from lend.devices import access
+    from lend.devices import access, copying
 
+    found = access.access(view)
+    if copy is not False and (copy or found.host is not True) and found.copied:
+        return copying.to_host(view, f"memory on {Device(device)} was asked for")
     return access.on_host(view, None, copy is False)
 
 

@@ -7,6 +7,7 @@ class Access:
     name: str
     host: bool | None
     wait: str
+    copied: bool
     address: int
     ordinal: int
     row: int

@@ -9,8 +9,8 @@ from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
     ACCESS, DRIVER_ABSENT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, HOST_NO, HOST_SIGNED, HOST_YES, ROW_ALIAS,
-    ROW_EMPTY, ROWS, WAIT_DEVICE, WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver, has_forked,
-    row_of,
+    ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_MANAGED_IDLE, ROW_PAGES_BARE, ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE,
+    WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver, row_of,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, element_count, span_of
@@ -28,6 +28,8 @@ cdef enum:
     ONEAPI = 14
     DEINITIALIZED = 4
 
+# what the driver may copy, though the host does not read it where it is
+cdef tuple COPIED = (ROW_DEVICE, ROW_DEVICE_SEEN, ROW_MANAGED_IDLE, ROW_PAGES_BARE, ROW_ROCM_DEVICE)
 cdef tuple SYNCS = (None, "stream", "device", "none")
 
 
@@ -45,6 +47,8 @@ cdef class Access:
         What is waited for first: "nothing", "producer" (the work that it knows of) or "device".
     address : int
         Of element 0 for the host; 0 where there is none.
+    copied : bool
+        Whether the driver can copy it to the host.
     ordinal : int
         The number of the device by the driver's word; -1 where it did not tell.
     """
@@ -52,6 +56,7 @@ cdef class Access:
     cdef readonly str name, wait
     cdef readonly object host, address
     cdef readonly int ordinal, row
+    cdef readonly bint copied
 
     def __repr__(self):
         answer = {True: "the host may read it", False: "the host may not read it", None: "only where signed for"}
@@ -112,6 +117,11 @@ cdef int usm_kind(object producer) except -1:
     return {"device": 1, "shared": 2, "host": 3}.get(str(told), 0)
 
 
+cdef bint can_be_copied(int row):
+    """Whether the driver copies such memory to the host, when that is asked for by name."""
+    return ACCESS[row].host == HOST_YES or row in COPIED
+
+
 def access(Lent lent):
     """Say whether the host may read memory, without waiting for anything; see `Access`."""
     cdef Record record
@@ -122,6 +132,7 @@ def access(Lent lent):
     made.row = row
     made.name = ACCESS[row].name.decode("ascii")
     made.host = {HOST_NO: False, HOST_YES: True, HOST_SIGNED: None}[ACCESS[row].host]
+    made.copied = can_be_copied(row)
     made.wait = ("nothing", "producer", "device")[ACCESS[row].wait]
     made.address = <size_t> record.data + delta_of(row, &facts) if ACCESS[row].host != HOST_NO else 0
     made.ordinal = facts.pointer.ordinal if facts.pointer.ordinal >= 0 else -1

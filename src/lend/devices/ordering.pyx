@@ -8,8 +8,8 @@ refused, and `sync="none"` is the caller's way to say that there is nothing to w
 from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, Driver, Entered, driver_error, end_stream, enter,
-    find_driver, is_capturing, leave, new_stream, wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, Driver, Entered, driver_error, end_event, end_stream,
+    enter, find_driver, is_capturing, leave, new_event, new_stream, order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
 
@@ -67,6 +67,31 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
                 error = wait_stream(driver, stream)
         leave(driver, &entered)
     return fail(shown, driver, "waiting for the stream that its work is pending on", error) if error else 0
+
+
+cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1:
+    """Order the producer's work before a stream of our own, whose device is current."""
+    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef Driver* driver = find_driver(kind)
+    cdef object pending = None if sync == "none" else "unknown" if sync == "device" else pending_of(owner, device_type)
+    cdef void* event = NULL
+    cdef int error
+    if pending is None:
+        return 0
+    error = check_capture(driver, <uintptr_t> pending if type(pending) is int else 0)
+    if error:
+        return fail(shown, driver, "asking whether a stream is captured", error)
+    if pending is ASK and order_before(owner.held, stream):
+        return 0
+    if type(pending) is not int:
+        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST) else device_id, "device")
+    error = new_event(driver, &event)
+    if not error:
+        error = record_event(driver, event, <uintptr_t> pending)
+        if not error:
+            error = order_after(driver, stream, event)
+        end_event(driver, event)
+    return fail(shown, driver, "ordering a copy after the work on its memory", error) if error else 0
 
 
 cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) except -1:

@@ -58,7 +58,8 @@ class Draft:
     """A way that was found, not yet gone."""
 
     __slots__ = (
-        "access", "copy", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "sync", "unresolved", "whole",
+        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "sync",
+        "unresolved", "whole",
     )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
@@ -70,6 +71,8 @@ class Draft:
         self.copy: bool | None = None
         self.signed = False
         self.access: Access | None = None  # of memory of a device that the host will read
+        self.crossing: Reason | None = None
+        self.brings = False  # the driver copies it to the host, as was asked by name
         self.sync: str | None = None
         self.reasons: list[Reason] = []
         self.facts: Facts
@@ -126,19 +129,19 @@ class Draft:
         """Judge the memory by the rules of the target: refuse it, or note what must be copied and why."""
         self.rules = rules
         self.copy = copy
-        crossing = self._device_reason(device, copy)
+        crossing = self.crossing = self._device_reason(device, copy)
         facts = self.facts
         refuse_by(rules, facts)
         self.packing = None if rules.packs is None else rules.packs(facts)
         self.reasons = reasons_to_copy(facts, rules, alias_readonly)
-        if crossing is not None:
+        if crossing is not None and not self.brings:
             self.reasons.insert(0, crossing)
         if copy is False:
             needed = [*self._taking_reasons(), *self.reasons, *([self.packing[0]] if self.packing else ())]
             if needed:
                 raise self._copy_required(needed)
         self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
-        fresh = self.source in (GATHERED, RESOLVED, WRITTEN) and not facts.readonly
+        fresh = self.brings or (self.source in (GATHERED, RESOLVED, WRITTEN) and not facts.readonly)
         # a target that makes objects of its own may well keep memory in them
         packed = self.packing is not None and self.packing[1] is not None
         if copy is True and not self.reasons and not packed and not fresh:
@@ -173,7 +176,7 @@ class Draft:
                 raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
             wanted = None  # of the kind, whatever its number
         if self._comes_to_the_host(wanted, copy):
-            return None
+            return None if not self.brings else Reason("device", f"memory on cpu was asked for, and this is on {here}")
         if wanted is not None and wanted != here:
             if wanted.type != 1 or not here.is_host:
                 raise NotHostAccessible.build(
@@ -214,6 +217,10 @@ class Draft:
 
         found = access.access(facts.view)
         if found.host is False or (found.host is None and not (by_name and copy is False)):
+            if by_name and copy is not False and found.copied:
+                self.brings = True
+                self.facts = facts.brought()
+                return True
             access.on_host(facts.view)  # refused, with the reason
         self.access = found
         self.facts = facts.on_host(found.address)
@@ -257,6 +264,10 @@ class Draft:
             from lend.devices import access
 
             view = access.on_host(view, self.sync, self.access.host is None)
+        elif self.brings:
+            from lend.devices import copying
+
+            view = copying.to_host(view, self.crossing.why, self.sync)
         rules = self.rules
         if self.reasons:
             swap = not rules.swapped and not view.dtype.is_native
@@ -315,6 +326,8 @@ class Draft:
             steps.append(Step("take", protocol))
         if self.access is not None:
             steps.append(Step("wait", self._waits()))
+        if self.crossing is not None and self.brings:
+            steps.append(Step("work", "by the driver, to the host", facts.nbytes, "lend", self.crossing.why))
         if self.source == GATHERED:
             steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
         if self.reasons:
