@@ -9,8 +9,8 @@ LINT_VENV ?= .venv-lint
 DEMO_VENV ?= .venv-demo
 
 # torch and jax are large; on interpreters other than 3.11 the suite runs without them.
-TEST_LIBS ?= pytest pytest-randomly pytest-timeout hypothesis cffi 'cython>=3.2.8' numpy ml_dtypes pillow pyarrow \
-	arro3-core pandas polars duckdb nanoarrow \
+TEST_LIBS ?= pytest pytest-randomly pytest-timeout pytest-xdist hypothesis cffi 'cython>=3.2.8' numpy ml_dtypes pillow \
+	pyarrow arro3-core pandas polars duckdb nanoarrow \
 	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
 DEMO_LIBS ?= numpy pillow pyarrow pandas polars arro3-core duckdb apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'
@@ -20,6 +20,8 @@ BENCH_LIBS ?= cuda-core cuda-bindings nanobind nanoarrow
 BUILD_LIBS ?= build meson ninja 'cython>=3.2.8'
 
 PYTEST_ARGS ?=
+# one process for each core, four at most (each has torch and jax in it); a file's tests stay together
+PYTEST_PARALLEL ?= -n auto --maxprocesses 4 --dist loadfile
 
 # of `make fuzz`: how long (0: until interrupted), how many inputs (0: as the time allows), how many processes, how many
 # of them with AddressSanitizer
@@ -51,7 +53,7 @@ demo: ## install lend from source into a fresh environment and run demo/demo.py 
 	$(DEMO_VENV)/bin/python demo/frames.py
 
 test: $(TEST_VENV)/lend.stamp ## install lend from source and run the tests (PYTEST_ARGS="-k name -x")
-	$(TEST_VENV)/bin/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(TEST_VENV)/bin/python -m pytest -m "not slow" $(PYTEST_PARALLEL) $(PYTEST_ARGS)
 
 test-slow: $(TEST_VENV)/lend.stamp ## run the tests that take long: threads, long runs of the state machine
 	$(TEST_VENV)/bin/python -m pytest -m slow $(PYTEST_ARGS)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lend.device import Device
+from support.names import plain_repr
 
 CODES = {
     "cpu": 1,
@@ -89,18 +90,18 @@ def test_name_and_dlpack_code_are_the_same_device(name, code):
 @pytest.mark.parametrize(
     "spelling",
     ["cuda:1", (2, 1), [2, 1], (Kind.CUDA, 1), (PlainKind.CUDA, 1), ("cuda", 1), TorchLike("cuda", 1), Device(2, 1)],
-    ids=repr,
+    ids=plain_repr,
 )
 def test_every_spelling_of_a_device_is_read(spelling):
     assert tuple(Device(spelling)) == (2, 1)
 
 
-@pytest.mark.parametrize("spelling", ["cuda", 2, Kind.CUDA, (2, None), TorchLike("cuda", None)], ids=repr)
+@pytest.mark.parametrize("spelling", ["cuda", 2, Kind.CUDA, (2, None), TorchLike("cuda", None)], ids=plain_repr)
 def test_number_is_zero_where_none_is_told(spelling):
     assert Device(spelling).id == 0
 
 
-@pytest.mark.parametrize("spelling", ["cpu", "cpu:0", "cpu:3", (1, 0), (1, -1), (1, None), (1, 7)], ids=repr)
+@pytest.mark.parametrize("spelling", ["cpu", "cpu:0", "cpu:3", (1, 0), (1, -1), (1, None), (1, 7)], ids=plain_repr)
 def test_all_cpus_are_one(spelling):
     assert Device(spelling) == Device("cpu")
     assert hash(Device(spelling)) == hash(Device("cpu"))
@@ -111,7 +112,7 @@ def test_devices_with_different_numbers_differ():
     assert Device("cuda:0") != Device("cuda:1")
 
 
-@pytest.mark.parametrize("spelling", ["cuda:?", (2, -1), ("cuda", -1), TorchLike("cuda", -1)], ids=repr)
+@pytest.mark.parametrize("spelling", ["cuda:?", (2, -1), ("cuda", -1), TorchLike("cuda", -1)], ids=plain_repr)
 def test_a_number_that_is_not_known_is_minus_one_and_shown_as_such(spelling):
     device = Device(spelling)
     assert (tuple(device), str(device), repr(device)) == ((2, -1), "cuda:?", "Device('cuda:?')")
@@ -126,7 +127,7 @@ def test_device_equals_its_text_and_has_its_hash(text):
     assert {text: 1}[device] == 1
 
 
-@pytest.mark.parametrize("other", ["cuda", "cuda:1", "CUDA:0", "no device", "", (2, 0), 2, None], ids=repr)
+@pytest.mark.parametrize("other", ["cuda", "cuda:1", "CUDA:0", "no device", "", (2, 0), 2, None], ids=plain_repr)
 def test_device_equals_no_other_text_and_no_pair(other):
     assert Device("cuda:0") != other
 
@@ -182,13 +183,15 @@ def test_malformed_text_is_refused(nonsense):
         Device(nonsense)
 
 
-@pytest.mark.parametrize("pair", [(0, 0), (-1, 0), (2, -2), (2, 2**31), (2**31, 0), (1, -2), (2,), (2, 0, 0)], ids=repr)
+@pytest.mark.parametrize(
+    "pair", [(0, 0), (-1, 0), (2, -2), (2, 2**31), (2**31, 0), (1, -2), (2,), (2, 0, 0)], ids=plain_repr
+)
 def test_numbers_out_of_range_are_refused(pair):
     with pytest.raises(ValueError, match=r"device|CPU"):
         Device(pair)
 
 
-@pytest.mark.parametrize("thing", [None, 2.0, True, b"cpu", {}, (2, "0"), (2, True)], ids=repr)
+@pytest.mark.parametrize("thing", [None, 2.0, True, b"cpu", {}, (2, "0"), (2, True)], ids=plain_repr)
 def test_what_is_no_device_is_a_type_error(thing):
     with pytest.raises(TypeError, match="of a device is an int"):
         Device(thing)

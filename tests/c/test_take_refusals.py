@@ -7,6 +7,7 @@ import pytest
 from support import children, counting
 from support.counting import CountingBuffer, CountingDLPack, CountingExchange
 from support.malformed import TENSORS, VERSIONED, interfaces
+from support.names import plain_repr, plain_str
 from support.producers import ABSENT, AnswersEverything, ArrayInterface, DeviceRaises, Gives, PropertyRaises, Raises
 
 testbuffer = pytest.importorskip("_testbuffer")
@@ -56,7 +57,7 @@ def test_a_malformed_bare_capsule_is_refused_and_stays_unconsumed(taker, name):
     assert (producer.deleted_by_consumer, producer.audit()) == (0, [])
 
 
-@pytest.mark.parametrize("flags", [0, 256, 2048, 4096, (63 - 4) << 8], ids=str)
+@pytest.mark.parametrize("flags", [0, 256, 2048, 4096, (63 - 4) << 8], ids=plain_str)
 @pytest.mark.parametrize("name", ALL)
 def test_a_malformed_tensor_of_a_table_is_deleted_once_with_no_exception_set(taker, name, flags):
     facts, told = ALL[name]
@@ -116,14 +117,14 @@ def test_a_typestr_that_says_something_else_is_refused(taker, typestr):
         taker(ArrayInterface(bytes(64), (2,), typestr))
 
 
-@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=repr)
+@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=plain_repr)
 def test_an_interface_that_is_no_dict_is_refused(taker, facts):
     source = type("Shows", (), {"__array_interface__": facts})()
     with pytest.raises(BufferError, match="__array_interface__"):
         taker(source)
 
 
-@pytest.mark.parametrize("strides", [None, (4,), (-4,), (0,)], ids=str)
+@pytest.mark.parametrize("strides", [None, (4,), (-4,), (0,)], ids=plain_str)
 def test_the_last_byte_of_a_buffer_may_be_used_and_no_more(taker, strides):
     start = 12 if strides == (-4,) else 0
     shape = (4,)
@@ -208,7 +209,7 @@ def test_a_buffer_that_contradicts_itself_is_refused_and_given_back(taker, name)
     assert (exporter.live, exporter.gets) == (0, exporter.releases)
 
 
-@pytest.mark.parametrize("shape", [(-4,), (2**62,), (2**32, 2**32), (0, 2**62, 8)], ids=str)
+@pytest.mark.parametrize("shape", [(-4,), (2**62,), (2**32, 2**32), (0, 2**62, 8)], ids=plain_str)
 def test_a_shape_that_cannot_be_is_refused(taker, shape):
     exporter = CountingBuffer(bytes(16), format="f", itemsize=4, shape=shape)
     with pytest.raises(BufferError, match="shape"):
@@ -221,7 +222,7 @@ def test_a_number_of_elements_that_does_not_fit_is_refused_even_without_bytes(ta
         taker(CountingBuffer(b"", format=None, itemsize=0, shape=(2**40, 2**40)))
 
 
-@pytest.mark.parametrize("strides", [(2**62,), (-(2**63),), (2**61,), (-(2**61),)], ids=str)
+@pytest.mark.parametrize("strides", [(2**62,), (-(2**63),), (2**61,), (-(2**61),)], ids=plain_str)
 def test_strides_that_reach_too_far_are_refused(taker, strides):
     exporter = CountingBuffer(bytes(16), format="f", itemsize=4, shape=(4,), strides=strides)
     with pytest.raises(BufferError, match="stride.*bounds"):
@@ -261,7 +262,7 @@ def test_a_device_that_is_announced_otherwise_is_refused(taker):
 
 
 @pytest.mark.parametrize(
-    "device", [None, 1, (1,), (1, 2, 3), ("1", 0), (True, 0), (0, 0), (-1, 0), (2**40, 0)], ids=repr
+    "device", [None, 1, (1,), (1, 2, 3), ("1", 0), (True, 0), (0, 0), (-1, 0), (2**40, 0)], ids=plain_repr
 )
 def test_an_announced_device_that_is_none_is_refused(taker, device):
     producer = CountingDLPack(16, (4,))
@@ -277,7 +278,7 @@ def test_an_answer_that_is_no_capsule_is_refused(taker, answer):
         taker(Gives(answer))
 
 
-@pytest.mark.parametrize("failure", [ValueError("not now"), "silent", "null"], ids=str)
+@pytest.mark.parametrize("failure", [ValueError("not now"), "silent", "null"], ids=plain_str)
 def test_a_table_that_fails_is_a_refusal(taker, failure):
     producer = CountingExchange(16, (4,), failure=failure)
     with pytest.raises(BufferError, match="(?s)exchange API") as raised:
@@ -356,7 +357,9 @@ def test_an_attribute_that_raises_is_a_refusal(taker, attribute):
     assert raised.value.__cause__ is error
 
 
-@pytest.mark.parametrize("obj", [object(), 5, "text", [1.0], None, {}, type, bytes, CountingDLPack, Ellipsis], ids=repr)
+@pytest.mark.parametrize(
+    "obj", [object(), 5, "text", [1.0], None, {}, type, bytes, CountingDLPack, Ellipsis], ids=plain_repr
+)
 def test_an_object_without_a_protocol_is_a_type_error(taker, obj):
     with pytest.raises(TypeError, match=r"(?s)no buffer protocol.*try  "):
         taker(obj)

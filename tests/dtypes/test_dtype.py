@@ -11,6 +11,7 @@ import pytest
 import lend
 from lend.dtypes import DType
 from lend.errors import UnsupportedType
+from support.names import plain_repr
 
 LONG_DOUBLE = ctypes.sizeof(ctypes.c_longdouble)
 SWAPPED = ">" if sys.byteorder == "little" else "<"
@@ -124,7 +125,7 @@ def test_dtype_equals_no_other_text(text):
     assert DType("float32") != text
 
 
-@pytest.mark.parametrize("thing", [None, 1, b"float32", float, ("float32",)], ids=repr)
+@pytest.mark.parametrize("thing", [None, 1, b"float32", float, ("float32",)], ids=plain_repr)
 def test_dtype_equals_nothing_else(thing):
     assert DType("float32") != thing
 
@@ -279,7 +280,7 @@ def test_a_class_of_python_that_has_no_width_is_refused_with_a_name(cls, name):
         DType(cls)
 
 
-@pytest.mark.parametrize("thing", [None, 3, 3.0, b"<i4", object(), object, list, ctypes.c_int], ids=repr)
+@pytest.mark.parametrize("thing", [None, 3, 3.0, b"<i4", object(), object, list, ctypes.c_int], ids=plain_repr)
 def test_what_is_no_dtype_is_a_type_error(thing):
     with pytest.raises(TypeError, match="takes a dtype, its name or its typestr"):
         DType(thing)

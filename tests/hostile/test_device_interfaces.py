@@ -7,6 +7,7 @@ from lend.errors import LendError
 from support import children
 from support.device_producers import CUDA, SYCL, CudaInterface, SyclInterface
 from support.malformed import DEVICE_INTERFACES
+from support.names import plain_repr
 from support.producers import AnswersEverything, PropertyRaises
 
 KINDS = {CUDA: CudaInterface, SYCL: SyclInterface}
@@ -65,7 +66,7 @@ def test_nothing_malformed_ends_the_process():
 
 
 @EACH
-@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=repr)
+@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=plain_repr)
 def test_an_interface_that_is_no_dict_is_refused(kind, facts):
     lender = kind()
     lender.facts = facts

@@ -8,6 +8,7 @@ import lend
 from lend.errors import LendError
 from support import children
 from support.malformed import interfaces
+from support.names import plain_repr, plain_str
 from support.producers import ABSENT, ArrayInterface, ArrayStruct, PropertyRaises
 
 NAMES = list(interfaces()[2])
@@ -52,7 +53,7 @@ def test_a_number_of_a_size_that_does_not_exist_is_refused_as_a_view(typestr):
         lend.view(ArrayInterface(bytes(64), (2,), typestr))
 
 
-@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=repr)
+@pytest.mark.parametrize("facts", [None, 5, "shape", [], (), object(), {"shape"}], ids=plain_repr)
 def test_an_interface_that_is_no_dict_is_refused(facts):
     with pytest.raises(LendError, match="__array_interface__"):
         lend.view(Shows(facts))
@@ -101,7 +102,7 @@ def test_a_malformed_struct_is_refused_naming_the_field(name):
         lend.view(ArrayStruct(bytes(32), (4,), **{"itemsize": 4, **facts}))
 
 
-@pytest.mark.parametrize("answer", [None, 5, b"capsule", object(), {}], ids=repr)
+@pytest.mark.parametrize("answer", [None, 5, b"capsule", object(), {}], ids=plain_repr)
 def test_a_struct_that_is_no_capsule_is_refused(answer):
     kind = type("Shows", (), {"__array_struct__": answer})
     with pytest.raises(LendError):
@@ -116,7 +117,7 @@ def test_a_capsule_with_a_name_is_no_array_struct():
         lend.view(kind())
 
 
-@pytest.mark.parametrize("strides", [None, (4,), (-4,), (0,)], ids=str)
+@pytest.mark.parametrize("strides", [None, (4,), (-4,), (0,)], ids=plain_str)
 def test_the_last_byte_of_a_buffer_may_be_used_and_no_more(strides):
     offset = 12 if strides == (-4,) else 0
     lender = bytearray(struct.pack("<4f", 1, 2, 3, 4))
@@ -129,14 +130,14 @@ def test_the_last_byte_of_a_buffer_may_be_used_and_no_more(strides):
         lender.append(0)
 
 
-@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2**40)], ids=str)
-@pytest.mark.parametrize("data", [(0, False), bytearray(0), bytearray(1)], ids=repr)
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 2**40)], ids=plain_str)
+@pytest.mark.parametrize("data", [(0, False), bytearray(0), bytearray(1)], ids=plain_repr)
 def test_an_empty_array_needs_no_memory(shape, data):
     view = lend.view(Shows({"version": 3, "shape": shape, "typestr": "<f4", "data": data}))
     assert (view.shape, view.size) == (shape, 0)
 
 
-@pytest.mark.parametrize("version", [None, 2, 3, 99, "3", ABSENT], ids=repr)
+@pytest.mark.parametrize("version", [None, 2, 3, 99, "3", ABSENT], ids=plain_repr)
 def test_the_version_is_not_believed_either_way(version):
     obj = ArrayInterface(struct.pack("<2f", 1, 2), (2,), "<f4", version=version)
     assert lend.view(obj).tolist() == [1.0, 2.0]

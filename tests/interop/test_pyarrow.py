@@ -4,6 +4,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from support.names import plain_str
 
 pa = pytest.importorskip("pyarrow")
 
@@ -138,13 +139,13 @@ def test_an_array_comes_back_where_it_lies(offset):
     assert (made.to_pylist(), made.buffers()[1].address + 8 * made.offset) == (source.to_pylist(), first)
 
 
-@pytest.mark.parametrize("source", [pa.array([1, None]), pa.array(["a"])], ids=str)
+@pytest.mark.parametrize("source", [pa.array([1, None]), pa.array(["a"])], ids=plain_str)
 def test_what_a_view_cannot_carry_is_refused(source):
     with pytest.raises(LendError):
         lend.to(source, "memoryview")
 
 
-@pytest.mark.parametrize("take", [lend.view, lend.buffer, lambda x: lend.to(x, "numpy", copy=False)], ids=str)
+@pytest.mark.parametrize("take", [lend.view, lend.buffer, lambda x: lend.to(x, "numpy", copy=False)], ids=plain_str)
 def test_dtype_16_bools_of_arrow_are_refused_as_bit_packed(take):
     with pytest.raises(LendError, match=r"(?si)bit-packed.*one byte of each"):
         take(pa.array([True, False, True]))

@@ -8,6 +8,7 @@ import pytest
 from lend import minimal
 from support.arrow_structs import Made, Node
 from support.device_producers import CudaInterface
+from support.names import plain_repr, plain_str
 from support.told_frames import ToldFrame, ints
 
 FARTHEST = 2**62
@@ -63,14 +64,14 @@ def test_under_a_null_anything_may_lie():
 
 
 @pytest.mark.parametrize("take", [minimal.array, minimal.buffer, minimal.column])
-@pytest.mark.parametrize("obj", [[1, 2], {"a": 1}, 7, None], ids=repr)
+@pytest.mark.parametrize("obj", [[1, 2], {"a": 1}, 7, None], ids=plain_repr)
 def test_what_has_no_protocol_is_told_what_makes_one(take, obj):
     with pytest.raises(minimal.Refused, match=r"no protocol for that: numpy.asarray\(x\) or pyarrow.array\(x\) may"):
         take(obj)
 
 
 @pytest.mark.parametrize("take", [minimal.array, minimal.buffer])
-@pytest.mark.parametrize("make", [lambda: ToldFrame({"a": ints(1)}), lambda: Made(Node("n", 1))], ids=str)
+@pytest.mark.parametrize("make", [lambda: ToldFrame({"a": ints(1)}), lambda: Made(Node("n", 1))], ids=plain_str)
 def test_what_is_a_column_is_told_to_be_asked_for_as_one(take, make):
     with pytest.raises(minimal.Refused, match=r"column\(x\) reads it"):
         take(make())
@@ -94,7 +95,7 @@ def test_what_is_no_column_is_not_sent_in_a_circle():
         minimal.column(Failing())
 
 
-@pytest.mark.parametrize("obj", [[1, 2], b"12", None], ids=repr)
+@pytest.mark.parametrize("obj", [[1, 2], b"12", None], ids=plain_repr)
 def test_what_is_no_column_yet_is_told_what_makes_one(obj):
     pytest.importorskip("numpy")
     with pytest.raises(TypeError, match=r"takes a Column, which column\(x\) makes, and got "):

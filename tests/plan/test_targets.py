@@ -8,6 +8,7 @@ import pytest
 
 import lend
 from lend.errors import LendError, NotHostAccessible, NotLendable, UnsupportedType
+from support.names import plain_repr
 
 
 @pytest.mark.parametrize("target", ["memoryview", memoryview])
@@ -220,7 +221,7 @@ def test_copy_is_one_of_three(function):
         function(b"1234", "memoryview", copy="always")
 
 
-@pytest.mark.parametrize("obj", [[1, 2], 3, "text", None, object()], ids=repr)
+@pytest.mark.parametrize("obj", [[1, 2], 3, "text", None, object()], ids=plain_repr)
 def test_what_lends_nothing_is_refused_alike_by_both(obj):
     refusals = []
     for function in (lend.to, lend.explain):

@@ -11,6 +11,7 @@ import lend
 from lend.errors import LendError, MalformedDescriptor, ReadOnlyMemory, UnsupportedType
 from support.counting import CountingBuffer
 from support.interfaces import FLOATS, floats
+from support.names import plain_repr, plain_str
 from support.producers import ABSENT, AnswersEverything, ArrayInterface
 
 HERE, THERE = ("<", ">") if sys.byteorder == "little" else (">", "<")
@@ -78,7 +79,7 @@ def test_byte_order_is_kept(name):
         ((1, 6), (12345, 4), 0, [[0, 1, 2, 3, 4, 5]]),
         ((), (), 8, 2.0),
     ],
-    ids=str,
+    ids=plain_str,
 )
 def test_strides_are_signed_bytes_from_element_0(shape, strides, address, values):
     lender = floats(shape=shape, strides=strides)
@@ -94,7 +95,7 @@ def test_a_zero_stride_over_several_elements_is_read_only():
         lend.view(lender, writable=True)
 
 
-@pytest.mark.parametrize("readonly", [True, 1, Index], ids=str)
+@pytest.mark.parametrize("readonly", [True, 1, Index], ids=plain_str)
 def test_read_only_is_kept(readonly):
     lender = floats(readonly=readonly)
     assert lend.view(lender).readonly
@@ -128,13 +129,13 @@ def test_keys_of_other_standards_do_no_harm():
     assert lend.view(floats(stream=7, syclobj=None, mask=None, offset=0)).tobytes() == FLOATS
 
 
-@pytest.mark.parametrize("version", [ABSENT, 0, 2, 99, "three", None], ids=str)
+@pytest.mark.parametrize("version", [ABSENT, 0, 2, 99, "three", None], ids=plain_str)
 def test_the_version_is_not_trusted_either_way(version):
     assert lend.view(floats(version=version)).tobytes() == FLOATS
 
 
-@pytest.mark.parametrize("data", [(0, False), (2**64 - 1, False), (1, True)], ids=str)
-@pytest.mark.parametrize("strides", [None, (2**62, -(2**62), 1)], ids=str)
+@pytest.mark.parametrize("data", [(0, False), (2**64 - 1, False), (1, True)], ids=plain_str)
+@pytest.mark.parametrize("strides", [None, (2**62, -(2**62), 1)], ids=plain_str)
 def test_the_pointer_of_an_empty_array_is_irrelevant(data, strides):
     view = lend.view(floats(shape=(3, 0, 2), strides=strides, data=data))
     assert (view.shape, view.nbytes, view.c_contiguous, view.f_contiguous) == ((3, 0, 2), 0, True, True)
@@ -158,7 +159,7 @@ def test_the_object_lives_as_long_as_what_is_made_from_it():
 # -- memory given as a buffer ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offset", [ABSENT, 0, 4, 12], ids=str)
+@pytest.mark.parametrize("offset", [ABSENT, 0, 4, 12], ids=plain_str)
 def test_buffer_data_begins_at_its_offset(offset):
     start = 0 if offset is ABSENT else offset
     view = lend.view(floats(shape=(3,), data=bytearray(FLOATS), offset=offset))
@@ -335,7 +336,7 @@ def test_what_has_no_dtype_is_refused_as_a_view_and_given_as_bytes(typestr, nbyt
     {"typestr": "|O8"},
     {"typestr": "|V8", "descr": [("a", "|O")]},
     {"typestr": "|V8", "descr": [("a", [("b", "|O8")])]},
-], ids=str)  # fmt: skip
+], ids=plain_str)  # fmt: skip
 def test_pointers_of_python_objects_are_never_lent(take, facts):
     with pytest.raises(UnsupportedType, match="Python objects"):
         take(ArrayInterface(bytes(64), (2,), **facts))
@@ -346,7 +347,7 @@ def test_pointers_of_python_objects_are_never_lent(take, facts):
     [("", "<i8")],
     [("a", [("b", "<i4"), (("title", "c"), "<i4")])],
     [("a", "<i2", (2, 2))],
-], ids=str)  # fmt: skip
+], ids=plain_str)  # fmt: skip
 def test_records_are_read_from_their_descr_and_given_as_bytes(descr):
     lender = ArrayInterface(bytes(range(16)), (2,), "|V8", descr=descr)
     view = lend.view(lender)
@@ -358,7 +359,7 @@ def test_records_are_read_from_their_descr_and_given_as_bytes(descr):
     [("a", "<i4"), ("a", "<i4")],
     [("a", "<f3"), ("b", "|V5")],
     [(3, "<i8")],
-], ids=str)  # fmt: skip
+], ids=plain_str)  # fmt: skip
 def test_a_descr_that_is_no_record_is_refused_and_given_as_bytes(descr):
     lender = ArrayInterface(bytes(range(16)), (2,), "|V8", descr=descr)
     with pytest.raises(UnsupportedType, match=r"records(?s:.*)lend\.buffer"):
@@ -375,7 +376,7 @@ def test_bytes_and_text_of_fixed_width_are_read(typestr, read):
 
 
 @pytest.mark.parametrize(
-    "descr", [ABSENT, None, [("", "|V8")], [("", "|V2"), ("", "|V6")], [("", "|V2", (4,))]], ids=str
+    "descr", [ABSENT, None, [("", "|V8")], [("", "|V2"), ("", "|V6")], [("", "|V2", (4,))]], ids=plain_str
 )
 def test_bytes_without_fields_are_opaque(descr):
     assert lend.view(ArrayInterface(bytes(16), (2,), "|V8", descr=descr)).dtype == lend.DType("opaque[8]")
@@ -444,7 +445,7 @@ def test_a_mask_of_none_is_no_mask():
     assert lend.view(floats(mask=None)).shape == (2, 3)
 
 
-@pytest.mark.parametrize("answer", [None, 7, (), [], "shape", b"", object()], ids=repr)
+@pytest.mark.parametrize("answer", [None, 7, (), [], "shape", b"", object()], ids=plain_repr)
 def test_what_is_no_dict_is_refused(answer):
     lender = type("Lender", (), {"__array_interface__": answer})()
     with pytest.raises(LendError, match="__array_interface__.*not a dict"):

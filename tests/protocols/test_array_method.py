@@ -5,6 +5,7 @@ import pytest
 import lend
 from lend import minimal
 from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedType
+from support.names import plain_repr, plain_str
 from support.producers import ArrayMethod
 
 np = pytest.importorskip("numpy")
@@ -101,7 +102,7 @@ def test_where_a_copy_is_asked_for_a_new_array_is_copied_once(make, lent):
         lend.view(lender)
 
 
-@pytest.mark.parametrize("keywords", [{}, {"copy": True}], ids=str)
+@pytest.mark.parametrize("keywords", [{}, {"copy": True}], ids=plain_str)
 def test_what_cannot_be_asked_not_to_copy_is_refused_all_the_same(keywords):
     def fail():
         raise ValueError("there are nulls")
@@ -137,7 +138,7 @@ def test_an_array_that_shares_memory_is_taken(make):
 
 
 @pytest.mark.parametrize(
-    "error", [ValueError("a copy is needed"), TypeError("not so"), AttributeError("inner")], ids=repr
+    "error", [ValueError("a copy is needed"), TypeError("not so"), AttributeError("inner")], ids=plain_repr
 )
 def test_an_exception_of_the_producer_is_quoted_and_is_the_cause(error):
     def fail():
@@ -148,7 +149,7 @@ def test_an_exception_of_the_producer_is_quoted_and_is_the_cause(error):
     assert caught.value.__cause__ is error
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError(), RecursionError()], ids=repr)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), MemoryError(), RecursionError()], ids=plain_repr)
 def test_what_must_not_be_caught_passes(error):
     def fail():
         raise error
@@ -158,7 +159,7 @@ def test_what_must_not_be_caught_passes(error):
     assert caught.value is error
 
 
-@pytest.mark.parametrize("answer", [None, [1, 2], 7, "text", object()], ids=repr)
+@pytest.mark.parametrize("answer", [None, [1, 2], 7, "text", object()], ids=plain_repr)
 def test_an_answer_that_is_no_array_is_refused(answer):
     with pytest.raises(MalformedDescriptor, match="not an array"):
         lend.view(ArrayMethod(answer))

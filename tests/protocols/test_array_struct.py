@@ -10,6 +10,7 @@ import lend
 from lend.errors import LendError, MalformedDescriptor, NotLendable, ReadOnlyMemory, UnsupportedType
 from support import counting
 from support.counting import CountingBuffer
+from support.names import plain_repr, plain_str
 from support.producers import ArrayStruct
 
 FLOATS = struct.pack("6f", 0, 1, 2, 3, 4, 5)
@@ -79,7 +80,7 @@ def test_kind_itemsize_and_order_are_the_dtype(kind, itemsize, flags):
         ((0, 3), None, []),
         ((), None, 0.0),
     ],
-    ids=str,
+    ids=plain_str,
 )
 def test_strides_are_bytes(shape, strides, values):
     assert lend.view(floats(shape, strides=strides)).tolist() == values
@@ -161,7 +162,7 @@ def lender_of(answer):
     return type("Lender", (), {"__array_struct__": answer})()
 
 
-@pytest.mark.parametrize("answer", [None, 7, {}, b"", object()], ids=repr)
+@pytest.mark.parametrize("answer", [None, 7, {}, b"", object()], ids=plain_repr)
 def test_what_is_no_capsule_is_refused(answer):
     with pytest.raises(LendError, match="__array_struct__.*not a capsule"):
         lend.view(lender_of(answer))
@@ -193,7 +194,7 @@ def test_an_attribute_error_means_that_there_is_no_such_door():
         lend.view(failing(AttributeError("gone")))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RecursionError()], ids=repr)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RecursionError()], ids=plain_repr)
 def test_what_must_not_be_caught_passes(error):
     with pytest.raises(type(error)) as caught:
         lend.view(failing(error))

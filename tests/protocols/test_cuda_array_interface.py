@@ -13,6 +13,7 @@ from lend.errors import LeaseLost, LendError, MalformedDescriptor, NotHostAccess
 from support import counting
 from support.counting import CountingDLPack
 from support.device_producers import ADDRESS, CUDA, LIKE, CudaInterface, TorchLike, announcing
+from support.names import plain_repr, plain_str
 from support.producers import ABSENT, Only
 
 # -- taken -----------------------------------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ def test_the_attribute_is_read_once(take, kind):
         assert lender.reads == count
 
 
-@pytest.mark.parametrize("asked", ["cuda", "cuda:0", (2, 0), lend.Device("cuda:1")], ids=repr)
+@pytest.mark.parametrize("asked", ["cuda", "cuda:0", (2, 0), lend.Device("cuda:1")], ids=plain_repr)
 def test_a_device_that_was_asked_for_is_quoted_as_it_was(asked):
     with pytest.raises(UnsupportedType) as caught:
         lend.view(CudaInterface(), device=asked)
@@ -48,13 +49,13 @@ def test_every_version_up_to_3_is_taken(version):
     assert lend.view(CudaInterface(version=version)).shape == (2, 3)
 
 
-@pytest.mark.parametrize("version", [4, 99, -1, "3", 3.0, True, 2**70], ids=repr)
+@pytest.mark.parametrize("version", [4, 99, -1, "3", 3.0, True, 2**70], ids=plain_repr)
 def test_a_version_that_means_nothing_yet_is_refused(version):
     with pytest.raises(MalformedDescriptor, match="version"):
         lend.view(CudaInterface(version=version))
 
 
-@pytest.mark.parametrize("strides", [(12, 4), (4, 8), (-12, 4), (5, -1), (0, 4), (6, 6)], ids=str)
+@pytest.mark.parametrize("strides", [(12, 4), (4, 8), (-12, 4), (5, -1), (0, 4), (6, 6)], ids=plain_str)
 def test_strides_of_any_number_of_bytes_are_kept(strides):
     assert lend.view(CudaInterface(strides=strides)).strides == strides
 
@@ -93,7 +94,7 @@ def test_a_mask_of_none_is_none():
 # -- streams ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stream", [None, 1, 2, 0x5555_0000_1230, 2**64 - 1], ids=repr)
+@pytest.mark.parametrize("stream", [None, 1, 2, 0x5555_0000_1230, 2**64 - 1], ids=plain_repr)
 def test_the_stream_is_kept_by_the_owner(stream):
     view = lend.view(CudaInterface(stream=stream))
     assert view[1:].owner.stream == stream
@@ -103,7 +104,7 @@ def test_the_stream_is_kept_by_the_owner(stream):
 @pytest.mark.parametrize(
     "changed",
     [{"stream": ABSENT}, *({"version": v, "stream": s} for v in (0, 1, 2) for s in (ABSENT, None, 7, 0))],
-    ids=str,
+    ids=plain_str,
 )
 def test_a_stream_that_is_not_told_is_unknown_and_not_nothing(changed):
     view = lend.view(CudaInterface(**changed))
@@ -124,7 +125,7 @@ def test_a_stream_that_fails_to_compare_is_refused_as_others_are():
         lend.view(CudaInterface(stream=Odd()))
 
 
-@pytest.mark.parametrize("stream", [0, -1, 2**64, True, "1", "unknown", 1.0, object()], ids=repr)
+@pytest.mark.parametrize("stream", [0, -1, 2**64, True, "1", "unknown", 1.0, object()], ids=plain_repr)
 def test_a_stream_that_is_none_is_an_error_of_value(stream):
     with pytest.raises(LendError, match="stream") as caught:
         lend.view(CudaInterface(stream=stream))
@@ -162,7 +163,7 @@ def test_another_device_than_cuda_is_a_contradiction(device):
 
 
 @pytest.mark.parametrize(
-    "answer", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (0, 0), (256, 0), (2, -2), (2, 2**31)], ids=repr
+    "answer", [None, 2, (2,), (2, 0, 0), ("cuda", 0), (0, 0), (256, 0), (2, -2), (2, 2**31)], ids=plain_repr
 )
 def test_an_announcement_that_is_none_is_refused(answer):
     with pytest.raises(LendError, match="__dlpack_device__"):
@@ -359,7 +360,7 @@ def test_a_cycle_through_a_view_is_collected():
 
 
 @pytest.mark.parametrize(
-    "changed", [{"mask": 1}, {"stream": 0}, {"typestr": ">f4"}, {"data": 5}, {"version": 9}], ids=str
+    "changed", [{"mask": 1}, {"stream": 0}, {"typestr": ">f4"}, {"data": 5}, {"version": 9}], ids=plain_str
 )
 def test_a_refusal_holds_nothing(changed):
     lender = CudaInterface(**changed)

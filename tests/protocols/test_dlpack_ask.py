@@ -9,6 +9,7 @@ import lend
 from lend.errors import LendError, MalformedDescriptor, NotLendable
 from support import counting
 from support.counting import CountingDLPack
+from support.names import plain_repr, plain_str
 from support.producers import CopyIgnored, DeviceRaises, Gives, NoKeywords, Raises, StreamOnly
 
 FLOATS = struct.pack("4f", 0.0, 1.0, 2.0, 3.0)
@@ -127,7 +128,7 @@ def test_a_refused_signature_is_retried_once_only():
 GARBAGE = [None, 0, "dltensor", b"dltensor", object(), [], (1, 2), NotImplemented, memoryview(b"1")]
 
 
-@pytest.mark.parametrize("answer", GARBAGE, ids=repr)
+@pytest.mark.parametrize("answer", GARBAGE, ids=plain_repr)
 def test_an_answer_that_is_no_capsule_is_refused_naming_its_type(answer):
     with pytest.raises(LendError, match=type(answer).__name__):
         lend.view(Gives(answer))
@@ -140,7 +141,9 @@ def test_a_capsule_of_another_name_is_refused_naming_it():
         lend.view(Gives(datetime.datetime_CAPI))
 
 
-@pytest.mark.parametrize("device", [None, (), (1,), 1, "cpu", (None, 0), ("cpu", 0), (1.5, 0), object()], ids=repr)
+@pytest.mark.parametrize(
+    "device", [None, (), (1,), 1, "cpu", (None, 0), ("cpu", 0), (1.5, 0), object()], ids=plain_repr
+)
 def test_a_device_that_is_no_pair_of_integers_is_refused_or_checked(device):
     producer = CountingDLPack(FLOATS, (4,))
     producer.announced = device
@@ -160,7 +163,9 @@ def test_a_device_may_be_an_enum_member():
     assert lend.view(producer).tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize(("announced", "device"), [((2, 0), (1, 0)), ((1, 0), (2, 0)), ((13, 0), (3, 0))], ids=str)
+@pytest.mark.parametrize(
+    ("announced", "device"), [((2, 0), (1, 0)), ((1, 0), (2, 0)), ((13, 0), (3, 0))], ids=plain_str
+)
 def test_a_capsule_on_another_device_than_announced_is_refused_unconsumed(announced, device):
     producer = CountingDLPack(FLOATS, (4,), device=device, keep=True)
     producer.announced = announced
@@ -170,7 +175,7 @@ def test_a_capsule_on_another_device_than_announced_is_refused_unconsumed(announ
     assert producer.deleted_by_consumer == 0
 
 
-@pytest.mark.parametrize("version", [(0, 9), (2, 0), (2**32 - 1, 0)], ids=str)
+@pytest.mark.parametrize("version", [(0, 9), (2, 0), (2**32 - 1, 0)], ids=plain_str)
 def test_another_major_version_is_refused_unconsumed_naming_both(version):
     producer = CountingDLPack(FLOATS, (4,), version=version, keep=True)
     with pytest.raises(MalformedDescriptor, match=rf"(?s)(?=.*\b{version[0]}\b)(?=.*\b1\b)"):
@@ -197,7 +202,9 @@ def test_no_warning_of_a_producer_about_unversioned_capsules_reaches_the_user():
         assert lend.view(Warns(FLOATS, (4,))).tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize("obj", [object(), None, 3, 2.5, "text", [1, 2], {"a": 1}, range(3), type, lambda: 0], ids=repr)
+@pytest.mark.parametrize(
+    "obj", [object(), None, 3, 2.5, "text", [1, 2], {"a": 1}, range(3), type, lambda: 0], ids=plain_repr
+)
 @pytest.mark.parametrize("take", [lend.view, lend.buffer])
 def test_what_has_no_memory_to_lend_is_refused_with_the_remedy(take, obj):
     with pytest.raises(NotLendable, match=r"(?m)^  try ") as caught:

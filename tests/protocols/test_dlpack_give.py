@@ -10,6 +10,7 @@ import lend
 from lend.errors import LendError, StreamError
 from support import counting
 from support.counting import CountingDLPack, consume, natural_strides
+from support.names import plain_repr, plain_str
 from support.producers import ArrayInterface
 
 FLOATS = struct.pack("4f", 0.0, 1.0, 2.0, 3.0)
@@ -26,7 +27,7 @@ def given(view, **keywords):
     return fields, consume(capsule)
 
 
-@pytest.mark.parametrize("version", [None, (0, 0), (0, 8), (0, 99)], ids=str)
+@pytest.mark.parametrize("version", [None, (0, 0), (0, 8), (0, 99)], ids=plain_str)
 def test_without_a_version_of_one_or_more_an_unversioned_capsule_is_given(version):
     fields, tensor = given(floats(), max_version=version)
     assert fields["name"] == "dltensor"
@@ -36,21 +37,21 @@ def test_without_a_version_of_one_or_more_an_unversioned_capsule_is_given(versio
 @pytest.mark.parametrize(
     ("asked", "given_version"),
     [((1, 0), (1, 0)), ((1, 1), (1, 1)), ((1, 3), (1, 3)), ((1, 99), (1, 3)), ((99, 0), (1, 3))],
-    ids=str,
+    ids=plain_str,
 )
 def test_the_version_given_is_the_lower_of_both(asked, given_version):
     fields, _ = given(floats(), max_version=asked)
     assert (fields["name"], fields["version"], fields["flags"]) == ("dltensor_versioned", given_version, 0)
 
 
-@pytest.mark.parametrize("version", ["x", 1, (1,), (None, 0), object(), (1.5, 0)], ids=repr)
+@pytest.mark.parametrize("version", ["x", 1, (1,), (None, 0), object(), (1.5, 0)], ids=plain_repr)
 def test_a_version_that_is_none_is_refused(version):
     with pytest.raises((LendError, TypeError, ValueError)):
         floats().__dlpack__(max_version=version)
 
 
-@pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3)], ids=str)
-@pytest.mark.parametrize("shape", [(), (4,), (2, 2), (1, 4), (0,), (2, 0), (2, 1, 2), (1,) * 10], ids=str)
+@pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3)], ids=plain_str)
+@pytest.mark.parametrize("shape", [(), (4,), (2, 2), (1, 4), (0,), (2, 0), (2, 1, 2), (1,) * 10], ids=plain_str)
 def test_shape_and_strides_are_always_filled(version, shape):
     view = lend.view(CountingDLPack(FLOATS, shape))
     fields, _ = given(view, max_version=version)
@@ -92,7 +93,7 @@ def test_a_byte_offset_that_came_in_goes_out_as_an_address():
     assert (fields["data"], fields["byte_offset"]) == (producer.address + 8, 0)
 
 
-@pytest.mark.parametrize("version", [None, (1, 3)], ids=str)
+@pytest.mark.parametrize("version", [None, (1, 3)], ids=plain_str)
 def test_an_empty_tensor_has_no_pointer(version):
     for view in (floats()[:0], lend.view(bytearray()), lend.view(CountingDLPack(8, (3, 0)), copy=True)):
         fields, _ = given(view, max_version=version)
@@ -132,7 +133,7 @@ COPIED = {
 
 
 @pytest.mark.parametrize("make", COPIED.values(), ids=COPIED)
-@pytest.mark.parametrize("version", [(1, 0), (1, 3)], ids=str)
+@pytest.mark.parametrize("version", [(1, 0), (1, 3)], ids=plain_str)
 def test_a_copy_is_fresh_writable_and_says_so(make, version):
     view = make()
     fields, tensor = given(view, max_version=version, copy=True)
@@ -177,7 +178,7 @@ def test_the_device_it_is_on_is_honoured(device):
     assert given(view, dl_device=device)[0]["device"] == (1, 0)
 
 
-@pytest.mark.parametrize("device", [(2, 0), (8, 0), (10, 0), (99, 0)], ids=str)
+@pytest.mark.parametrize("device", [(2, 0), (8, 0), (10, 0), (99, 0)], ids=plain_str)
 @pytest.mark.parametrize("copy", [None, False, True])
 def test_another_device_is_refused_naming_it(device, copy):
     with pytest.raises(LendError, match="device"):
@@ -196,13 +197,13 @@ def test_a_stream_of_none_is_right_on_the_cpu():
 
 
 @pytest.mark.parametrize("copy", [None, False])
-@pytest.mark.parametrize("version", [None, (1, 3)], ids=str)
+@pytest.mark.parametrize("version", [None, (1, 3)], ids=plain_str)
 def test_negative_strides_are_refused_naming_the_remedy(copy, version):
     with pytest.raises(LendError, match=r"(?s)negative.*v\.copy\(\)"):
         floats()[::-1].__dlpack__(max_version=version, copy=copy)
 
 
-@pytest.mark.parametrize("typestr", [">i4", ">f8", ">c16", "<M8[ns]", "<m8[s]", "|V3", "|V4"], ids=str)
+@pytest.mark.parametrize("typestr", [">i4", ">f8", ">c16", "<M8[ns]", "<m8[s]", "|V3", "|V4"], ids=plain_str)
 @pytest.mark.parametrize("copy", [None, False])
 def test_a_dtype_that_dlpack_cannot_say_is_refused(typestr, copy):
     size = {"|V3": 3, "|V4": 4, ">c16": 16, ">i4": 4}.get(typestr, 8)
@@ -240,7 +241,7 @@ def test_keywords_only():
 
 
 @pytest.mark.parametrize(
-    "combination", list(itertools.product([None, (1, 3)], [None, (1, 0)], [None, False, True])), ids=str
+    "combination", list(itertools.product([None, (1, 3)], [None, (1, 0)], [None, False, True])), ids=plain_str
 )
 def test_every_combination_of_keywords_has_the_same_values(combination):
     version, device, copy = combination

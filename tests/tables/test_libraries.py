@@ -8,6 +8,7 @@ import lend
 from lend import front_columns
 from lend.adapters import columns
 from lend.errors import MalformedDescriptor, NotLendable, UnsupportedType
+from support.names import plain_repr
 
 pa = pytest.importorskip("pyarrow")
 
@@ -386,7 +387,7 @@ def test_category_named_object_is_no_column_of_objects():
     assert lists(lend.table(frame)) == {"Object": ["Object"]}
 
 
-@pytest.mark.parametrize("thing", [[1, 2], 3, None, "text", object()], ids=repr)
+@pytest.mark.parametrize("thing", [[1, 2], 3, None, "text", object()], ids=plain_repr)
 def test_what_is_no_table_is_refused_with_a_remedy(thing):
     with pytest.raises(NotLendable, match="as a table") as refused:
         lend.table(thing)

@@ -13,6 +13,7 @@ from lend import DType, View
 from lend.errors import CopyRequired, LendError, MalformedDescriptor, ReadOnlyMemory, UnsupportedLayout, UnsupportedType
 from support import counting
 from support.counting import CountingDLPack
+from support.names import plain_str
 
 NAMES = ["int4", "uint4", "int2", "uint2", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
 EACH = pytest.mark.parametrize("name", NAMES)
@@ -57,7 +58,7 @@ def test_types_of_whole_bytes_share_none(name):
 # -- facts ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (3, 3), (2, 1, 4)], ids=str)
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (3, 3), (2, 1, 4)], ids=plain_str)
 @EACH
 def test_a_view_says_what_it_has_and_what_it_has_not(name, shape):
     view = View.from_pointer(4096, shape, f"{name}_packed", owner=NAMES)
@@ -70,13 +71,13 @@ def test_a_view_says_what_it_has_and_what_it_has_not(name, shape):
     assert view.aligned
 
 
-@pytest.mark.parametrize("shape", [(0,), (3, 0, 5)], ids=str)
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 5)], ids=plain_str)
 def test_no_values_fill_no_bytes(shape):
     view = View.from_pointer(0, shape, "int4_packed", owner=NAMES, readonly=False)
     assert (view.nbytes, view.c_contiguous, view.f_contiguous, view.readonly) == (0, True, True, False)
 
 
-@pytest.mark.parametrize("shape", [(7,), (2, 2), (200, 300, 5)], ids=str)
+@pytest.mark.parametrize("shape", [(7,), (2, 2), (200, 300, 5)], ids=plain_str)
 def test_values_that_share_bytes_do_not_overlap(shape):
     assert not nibbles(*shape).readonly
 
@@ -91,7 +92,7 @@ def test_strides_from_words_are_refused():
         View.from_pointer(4096, (4,), "int4_packed", owner=NAMES, strides=(1,))
 
 
-@pytest.mark.parametrize("shape", [(2**61,), (2**32, 2**31), (0, 2**62, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(2**61,), (2**32, 2**31), (0, 2**62, 2)], ids=plain_str)
 def test_values_that_fit_no_memory_are_refused(shape):
     with pytest.raises(MalformedDescriptor, match="fit the address space"):
         View.from_pointer(4096, shape, "int4_packed", owner=NAMES)
@@ -145,7 +146,7 @@ def test_the_only_value_is_an_item():
         nibbles(7).item()
 
 
-@pytest.mark.parametrize("make", [nibbles, lambda *shape: lend.view(bytes(range(6))).reshape(shape)], ids=str)
+@pytest.mark.parametrize("make", [nibbles, lambda *shape: lend.view(bytes(range(6))).reshape(shape)], ids=plain_str)
 def test_a_value_is_read_at_its_index(make):
     view = make(2, 3)
     assert [view.item(i, j) for i, j in itertools.product(range(2), range(3))] == [0, 1, 2, 3, 4, 5]
@@ -173,7 +174,7 @@ INDICES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("index", INDICES, ids=plain_str)
 def test_a_part_that_begins_a_byte_is_a_view(index):
     np = pytest.importorskip("numpy")
     part = nibbles(7)[index]
@@ -181,25 +182,27 @@ def test_a_part_that_begins_a_byte_is_a_view(index):
     assert part.strides is None
 
 
-@pytest.mark.parametrize("index", [1, -2, slice(1, 4), (slice(3, 5),), slice(5, 6)], ids=str)
+@pytest.mark.parametrize("index", [1, -2, slice(1, 4), (slice(3, 5),), slice(5, 6)], ids=plain_str)
 def test_a_part_that_begins_within_a_byte_is_none(index):
     with pytest.raises(UnsupportedLayout, match="does not begin one"):
         nibbles(7)[index]
 
 
-@pytest.mark.parametrize("index", [slice(None, None, 2), slice(None, None, -1), slice(4, 0, -2)], ids=str)
+@pytest.mark.parametrize("index", [slice(None, None, 2), slice(None, None, -1), slice(4, 0, -2)], ids=plain_str)
 def test_a_part_that_leaves_values_out_is_none(index):
     with pytest.raises(UnsupportedLayout, match="leaves some out"):
         nibbles(7)[index]
 
 
-@pytest.mark.parametrize("index", [(1, 2), (1,), (slice(1, 3),), (2, slice(1, 3)), (slice(0, 1), slice(2, 4))], ids=str)
+@pytest.mark.parametrize(
+    "index", [(1, 2), (1,), (slice(1, 3),), (2, slice(1, 3)), (slice(0, 1), slice(2, 4))], ids=plain_str
+)
 def test_a_part_of_several_dimensions_is_one_run(index):
     np = pytest.importorskip("numpy")
     assert nibbles(3, 5, 2)[index].tolist() == (np.arange(30) % 16).reshape(3, 5, 2)[index].tolist()
 
 
-@pytest.mark.parametrize("index", [(..., 0), (slice(None), slice(0, 2)), (slice(0, 3, 2),)], ids=str)
+@pytest.mark.parametrize("index", [(..., 0), (slice(None), slice(0, 2)), (slice(0, 3, 2),)], ids=plain_str)
 def test_a_part_of_several_dimensions_with_gaps_is_none(index):
     with pytest.raises(UnsupportedLayout, match="leaves some out"):
         nibbles(3, 5, 2)[index]
@@ -305,7 +308,7 @@ def test_packed_values_have_no_low_part():
 # -- copies --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("copied", [View.copy, copy.deepcopy, lambda v: lend.view(v, copy=True)], ids=str)
+@pytest.mark.parametrize("copied", [View.copy, copy.deepcopy, lambda v: lend.view(v, copy=True)], ids=plain_str)
 def test_a_copy_is_packed_and_has_nothing_of_others_in_it(copied):
     part = nibbles(8)[:3]
     with lend.copies() as copies:
@@ -345,7 +348,7 @@ def test_an_alignment_is_met_by_a_copy():
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("shape", [(7,), (2, 3), (0, 2), ()], ids=str)
+@pytest.mark.parametrize("shape", [(7,), (2, 3), (0, 2), ()], ids=plain_str)
 def test_a_pickle_is_what_it_was(shape, protocol):
     view = nibbles(*shape)
     made = pickle.loads(pickle.dumps(view, protocol))
