@@ -63,7 +63,22 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
         opened: list[Door] | None = guarded(library.doors)(obj)
         if opened is not None:
             return _noted(obj, opened)
-    return _noted(obj, generic_doors(obj))
+    opened = _noted(obj, generic_doors(obj))
+    if not _lends_its_own(type(obj)):
+        from lend.devices.checking import checked
+
+        for door in opened:
+            if 1 in door.protocol.devices:
+                door.protocol = checked(door.protocol)
+    return opened
+
+
+def _lends_its_own(cls: type) -> bool:
+    """Whether a type is known to lend memory that it has allocated itself on the host, or mapped."""
+    return (module_of(cls), cls.__name__) in _ALLOCATORS
+
+
+_ALLOCATORS = {("builtins", "bytes"), ("builtins", "bytearray"), ("array", "array"), ("mmap", "mmap")}
 
 
 def _noted(obj: "Any", opened: "list[Door]") -> "list[Door]":

@@ -402,7 +402,7 @@ cdef View first_door(View made, object obj, int want, bint gather, Protocol know
                     remember(type(obj), protocol)
                 track(made)
                 return made
-        if gather and protocol is BUFFER and doors.is_suboffsets(refusal):
+        if gather and (protocol is BUFFER or protocol.inner is BUFFER) and doors.is_suboffsets(refusal):
             made.holder = take_gathered(obj, &made.record)
             made.record.flags |= GATHERED
             doors.check_masks(obj, entry.masks)

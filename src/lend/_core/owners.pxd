@@ -89,6 +89,7 @@ cdef class Protocol:
     cdef TakeToldFunction take_told
     cdef PeekFunction peek
     cdef void* data
+    cdef Protocol inner          # of one that checks another: that, for which `data` stands
     cdef Protocol bound(self, void* data)
 
 cdef Protocol taken_by(Protocol protocol, TakeFunction take, PeekFunction peek=*, TakeToldFunction take_told=*)

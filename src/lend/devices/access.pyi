@@ -1,5 +1,7 @@
 """Types of lend.devices.access."""
 
+from typing import overload
+
 from lend.views.buffers import Buffer
 from lend.views.view import View
 
@@ -13,5 +15,8 @@ class Access:
     row: int
 
 def access(lent: View | Buffer) -> Access: ...
-def on_host[T: (View, Buffer)](lent: T, sync: str | None = None, signed: bool = False) -> T: ...
+@overload
+def on_host(lent: View, sync: str | None = None, signed: bool = False) -> View: ...
+@overload
+def on_host(lent: Buffer, sync: str | None = None, signed: bool = False) -> Buffer: ...
 def rows() -> list[tuple[str, str, str]]: ...

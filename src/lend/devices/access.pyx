@@ -14,10 +14,10 @@ from lend._core.driver cimport (
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, element_count, span_of
-from lend.devices.ordering cimport fail, wait_for_all, wait_for_producer
-from lend.views.buffers cimport Buffer, hold_bytes, span_buffer
+from lend.devices.ordering cimport fail, hold_any, wait_for_all, wait_for_producer
+from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
-from lend.views.view cimport View, hold, view_of
+from lend.views.view cimport View, view_of
 
 cdef enum:
     CUDA = 2
@@ -61,13 +61,6 @@ cdef class Access:
     def __repr__(self):
         answer = {True: "the host may read it", False: "the host may not read it", None: "only where signed for"}
         return f"<Access: {self.name}; {answer[self.host]}>"
-
-
-cdef Owner held(Lent lent, Record* record):
-    """The owner, and a copy of the facts."""
-    if type(lent) is View:
-        return hold(<View> lent, record)
-    return hold_bytes(<Buffer> lent, record)
 
 
 cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) except -1:
@@ -126,7 +119,7 @@ def access(Lent lent):
     """Say whether the host may read memory, without waiting for anything; see `Access`."""
     cdef Record record
     cdef AccessFacts facts
-    cdef Owner owner = held(lent, &record)
+    cdef Owner owner = hold_any(lent, &record)
     cdef int row = look(lent, owner, &record, &facts)
     cdef Access made = Access.__new__(Access)
     made.row = row
@@ -168,7 +161,7 @@ def on_host(Lent lent, sync=None, bint signed=False):
     """
     cdef Record record, made
     cdef AccessFacts facts
-    cdef Owner owner = held(lent, &record)
+    cdef Owner owner = hold_any(lent, &record)
     cdef int row
     if sync not in SYNCS:
         raise ValueError(f'sync is None, "stream", "device" or "none", not {sync!r:.60}')

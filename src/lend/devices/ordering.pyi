@@ -1,1 +1,6 @@
-"""Types of lend.devices.ordering: nothing that Python calls."""
+"""Types of lend.devices.ordering."""
+
+from lend.views.buffers import Buffer
+from lend.views.view import View
+
+def order(lent: View | Buffer, stream: int | None) -> None: ...

@@ -8,21 +8,35 @@ refused, and `sync="none"` is the caller's way to say that there is nothing to w
 from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, Driver, Entered, driver_error, end_event, end_stream,
-    enter, find_driver, is_capturing, leave, new_event, new_stream, order_after, record_event, wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, driver_error,
+    end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream, order_after, record_event,
+    wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
+from lend._core.record cimport Record
+from lend.views.buffers cimport Buffer, hold_bytes
+from lend.views.lent cimport Lent
+from lend.views.view cimport View, hold
 
 cdef enum:
+    CUDA = 2
     CUDA_HOST = 3
     ROCM = 10
     ROCM_HOST = 11
+    MANAGED = 13
     ONEAPI = 14
     INVALID_DEVICE = 101
     MOST_DEVICES = 64
 
 cdef object ASK = object()       # the producer can be asked to order its work before a stream
 cdef tuple NEWEST = (1, 3)
+
+
+cdef Owner hold_any(Lent lent, Record* record):
+    """The owner of a View or a Buffer, and a copy of the facts."""
+    if type(lent) is View:
+        return hold(<View> lent, record)
+    return hold_bytes(<Buffer> lent, record)
 
 
 cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
@@ -92,6 +106,53 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
             error = order_after(driver, stream, event)
         end_event(driver, event)
     return fail(shown, driver, "ordering a copy after the work on its memory", error) if error else 0
+
+
+def order(Lent lent, stream):
+    """Order what is pending on memory of a device before the stream of a consumer, and remember the stream.
+
+    Parameters
+    ----------
+    lent : View or Buffer
+        On a device.
+    stream : int or None
+        As DLPack has it: None the default stream, -1 no order, 1 and 2 CUDA's default streams, else a handle.
+    """
+    cdef Record record
+    cdef Owner owner = hold_any(lent, &record)
+    cdef int kind = record.device_type
+    if kind not in (CUDA, MANAGED, ROCM) or (stream is not None and stream == -1):
+        return
+    if stream is None:
+        stream = 0 if kind == ROCM else 1
+    order_consumer(owner, lent, &record, <uintptr_t> stream)
+
+
+cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:
+    """Let a stream of somebody's wait for the work that is pending on memory of a device."""
+    cdef int kind = DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA
+    cdef object pending = pending_of(owner, record.device_type)
+    cdef Driver* driver
+    cdef Entered entered
+    cdef int error
+    if pending is None or (type(pending) is int and pending == stream):
+        return 0
+    if pending is ASK and order_before(owner.held, stream):
+        return 0
+    driver = find_driver(kind)
+    if driver is NULL:
+        return 0        # then nothing can be pending in this process
+    error = enter(driver, record.device_id, &entered)
+    if error == DRIVER_CONTEXT or error == DRIVER_NOT_INITIALIZED:
+        return 0
+    if error:
+        return fail(shown, driver, "making its device current", error)
+    try:
+        order_work(owner, shown, record.device_type, record.device_id, stream,
+                   "device" if pending is ASK else "stream")
+    finally:
+        leave(driver, &entered)
+    return 0
 
 
 cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) except -1:

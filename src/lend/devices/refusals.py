@@ -7,6 +7,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from lend._core.owners import Protocol
+
 COPY = 'lend.to(x, target, device="cpu") or lend.view(x, device="cpu"), which copies it, by name'
 
 # row of the table -> why the host may not read such memory, and what to do
@@ -65,6 +67,18 @@ def not_readable(shown: "Any", row: str, signed: bool) -> LendError:
         came=facts(shown),
         tried="the table of what the host may touch",
         remedy=remedy,
+    )
+
+
+def called_the_hosts(producer: "Any", protocol: "Protocol") -> LendError:
+    from lend.protocols.refusals import name
+
+    return NotHostAccessible.build(
+        f"the {protocol.name} of {name(producer)} calls it memory of the host, and the driver says that it is a device's",
+        came=name(producer),
+        tried=f"{protocol.dunder} -> address",
+        remedy="a protocol of its producer that tells the device, such as __dlpack__ or __cuda_array_interface__; or "
+        'View.from_pointer(..., device="cuda:0")',
     )
 
 

@@ -42,6 +42,8 @@ cdef:
     const char* USED_VERSIONED = "used_dltensor_versioned"
     tuple OUR_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
     tuple MAX_VERSION = ("max_version",)
+    tuple MAX_VERSION_AND_STREAM = ("max_version", "stream")
+    object NO_ORDER = -1
     str DUNDER = "__dlpack__"
     str DUNDER_DEVICE = "__dlpack_device__"
 
@@ -65,6 +67,9 @@ CAPSULE = taken_by(Protocol(
     spec="https://dmlc.github.io/dlpack/latest/python_spec.html", offered=capsule_offered,
 ), take_capsule)
 
+# device types of which a producer orders its work by `__dlpack__(stream=)`
+cdef tuple WITH_STREAMS = (2, 10, 13)
+
 cdef tuple FIELDS = (None, "ndim", "shape", "extent", "size", "dtype", "device", "data", "strides", "byte_offset",
                      "memory", "version", "read_only", "gaps")
 
@@ -75,8 +80,13 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     """Ask obj for a capsule (DL-I1 to DL-I4) and take it."""
     cdef object capsule
     cdef object announced = ask_device(obj)
-    cdef PyObject** asked = [NULL, <PyObject*> obj, <PyObject*> OUR_VERSION]
-    cdef PyObject* answer = call_method(DUNDER, &asked[1], 1 | VECTORCALL_OFFSET, <PyObject*> MAX_VERSION)
+    cdef PyObject** asked = [NULL, <PyObject*> obj, <PyObject*> OUR_VERSION, <PyObject*> NO_ORDER]
+    # on a device with streams nothing is ordered now: it is when somebody uses the memory, who is then known
+    cdef PyObject* names = <PyObject*> MAX_VERSION
+    cdef PyObject* answer
+    if announced is not None and announced in WITH_STREAMS:
+        names = <PyObject*> MAX_VERSION_AND_STREAM
+    answer = call_method(DUNDER, &asked[1], 1 | VECTORCALL_OFFSET, names)
     if answer is NULL:
         capsule = ask_again(obj)
     else:

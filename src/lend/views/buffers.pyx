@@ -211,6 +211,8 @@ cdef class Buffer(Lent):
             # the numbers first: reading them may run anything, a release of this Buffer too
             minor = dlpack.minor_of(max_version)
             owner = hold_bytes(self, &record)
+            if record.device_type != DEVICE_CPU:
+                call_hook("order")(self, None)
             return dlpack.give(owner, &record, self, minor, False)
         return derived().exported(view_of_bytes(self), self, stream, max_version, dl_device, copy)
 

@@ -355,6 +355,8 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
     if copy:
         made = fresh_copy(view, False, native_code(record.dtype), "__dlpack__(copy=True)")
         return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
+    if record.device_type != DEVICE_CPU:
+        call_hook("order")(view, stream)
     return dlpack.give(owner, &record, shown, minor, False)
 
 

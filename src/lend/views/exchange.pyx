@@ -22,6 +22,7 @@ from lend.dtypes.dlpack_type cimport code_from_dlpack
 from lend.protocols cimport dlpack
 from lend.views.buffers cimport Buffer
 from lend.views.checks cimport alive
+from lend.views.lent cimport Lent, call_hook
 from lend.views.producer cimport Producer, view_of_producer
 from lend.views.view cimport View, blank, owner_of, track
 
@@ -34,6 +35,13 @@ cdef int raised(object error) noexcept:
     return -1
 
 
+cdef int order_by_table(Lent lent) except -1:
+    """The stream that `work_stream` names is that on which the memory is ready: the default one."""
+    if lent.record.device_type != DEVICE_CPU:
+        call_hook("order")(lent, None)
+    return 0
+
+
 cdef int from_object(void* obj, DLManagedTensorVersioned** out) noexcept:
     """Export a View or a Buffer."""
     cdef View view
@@ -42,10 +50,12 @@ cdef int from_object(void* obj, DLManagedTensorVersioned** out) noexcept:
         if isinstance(<object> obj, Buffer):
             bytes_ = <Buffer> <object> obj
             alive(&bytes_.record, bytes_)
+            order_by_table(bytes_)
             out[0] = dlpack.give_managed(<Owner> bytes_.holder, &bytes_.record, bytes_, False)
             return 0
         view = view_of_producer(<object> obj) if isinstance(<object> obj, Producer) else <View?> <object> obj
         alive(&view.record, view)
+        order_by_table(view)
         out[0] = dlpack.give_managed(owner_of(view), &view.record, view, False)
         return 0
     except BaseException as error:  # noqa: BLE001

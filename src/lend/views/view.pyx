@@ -568,6 +568,8 @@ cdef object dlpack_plain(object obj, object max_version):
     # the numbers first: reading them may run anything, a release of this View too
     cdef int minor = dlpack.minor_of(max_version)
     alive(&view.record, view)
+    if view.record.device_type != DEVICE_CPU:
+        call_hook("order")(view, None)
     return dlpack.give(owner_of(view), &view.record, view, minor, False)
 
 

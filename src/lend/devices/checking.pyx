@@ -1,0 +1,57 @@
+"""The cross-check of who calls memory the host's: an exporter may wrap the address of a device, on purpose or not.
+
+Types that are known to lend memory of their own are not asked about. For any other the driver is, if one is there: an
+address that it calls a device's is refused, whatever the protocol says.
+"""
+from libc.stdint cimport uintptr_t
+
+from lend._core.driver cimport DRIVER_CUDA, ROW_CONTRADICTED, AccessFacts, Driver, ask_pointer, find_driver, row_of
+from lend._core.owners cimport Owner, Protocol, taken_by
+from lend._core.record cimport DEVICE_CPU, Record, clear_dims, span_of
+
+# protocol -> the same, checked; as many as there are protocols of the host
+cdef dict _checked = {}
+
+
+def checked(Protocol protocol):
+    """The protocol, of which every answer is checked that is said to be memory of the host."""
+    cdef Protocol made = _checked.get(protocol)
+    if made is None:
+        made = protocol.bound(<void*> protocol)
+        taken_by(made, take)
+        if protocol.data is NULL:
+            _checked[protocol] = made       # what is bound to a type goes with it
+        made.inner = protocol
+    return made
+
+
+cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
+    """Take by the protocol itself, under an owner, and look at the address."""
+    cdef Protocol protocol = <Protocol> data
+    cdef Owner owner = <Owner> protocol.take(obj, record, NULL, want, protocol.data)
+    if record.device_type == DEVICE_CPU and is_contradicted(record):
+        clear_dims(record)
+        from lend.devices import refusals
+        raise refusals.called_the_hosts(obj, protocol)
+    return owner
+
+
+cdef bint is_contradicted(const Record* record) noexcept:
+    """Whether a driver says that the memory is a device's, and not for the host."""
+    cdef Driver* driver = find_driver(DRIVER_CUDA)
+    cdef AccessFacts facts
+    cdef Py_ssize_t low, high
+    if driver is NULL:
+        return False
+    span_of(record, &low, &high)
+    if high == low:
+        return False
+    facts.declared = DEVICE_CPU
+    facts.low = <uintptr_t> record.data + low
+    facts.nbytes = high - low
+    if ask_pointer(driver, facts.low, &facts.pointer):
+        return False        # it has not begun
+    facts.begun = 1
+    facts.produced = facts.usm = 0
+    facts.device.pageable = facts.device.concurrent = 1
+    return row_of(&facts) == ROW_CONTRADICTED
