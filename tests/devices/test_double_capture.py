@@ -153,3 +153,38 @@ def test_a_fork_that_nobody_joins_fails_the_capture():
 
 def test_a_capture_ends_where_it_began():
     assert told(FORK + "print(fake.capture_end_code(other), fake.capture_end_code(s))") == ["903", "901"]
+
+
+def test_work_on_a_fork_after_it_was_joined_is_not_joined():
+    joined = FORK + "back = fake.event(); fake.record(back, other); fake.wait(s, back)\n"
+    assert told(joined + "print(fake.capture_end_code(s))") == ["0"]
+    assert told(joined + "fake.memset_async(p, 8, 4, other); print(fake.capture_end_code(s))") == ["904"]
+
+
+def test_a_captured_copy_reads_its_source_whenever_the_graph_is_launched():
+    snippet = """
+host = fake.ctypes.create_string_buffer(b"aaaa", 4)
+fake.begin_capture(s)
+fake.ok("cuMemcpyHtoDAsync_v2", fake.U64(p), host, N, P(s))
+graph = fake.end_capture(s)
+for value in (b"bbbb", b"cccc"):
+    host.raw = value
+    fake.launch(graph, s); fake.sync(s)
+    print(fake.peek(p, 4).decode())
+"""
+    assert told(snippet) == ["bbbb", "cccc"]
+
+
+def test_the_capture_of_a_stream_has_a_number_that_its_forks_share():
+    snippet = """
+def info(name, stream, *rest):
+    status, number = fake.ctypes.c_int(), fake.U64()
+    fake.ok(name, P(stream), byref(status), byref(number), *rest)
+    return status.value, number.value
+name = "cuStreamGetCaptureInfo"
+calls = [(name,), (f"{name}_v2", *[None] * 3), (f"{name}_v3", *[None] * 4)]
+both = lambda: {info(name, stream, *rest) for name, *rest in calls for stream in (s, other)}
+print(both() == {(0, 0)})
+"""
+    after = "print(len(both()), both().pop()[0], both().pop()[1] > 0)"
+    assert told(snippet + FORK + after) == ["True", "1", "1", "True"]

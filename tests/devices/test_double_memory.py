@@ -93,6 +93,10 @@ print(read(p, 64))
     assert outcome(snippet) == "0 1 1\n1"
 
 
+def test_managed_memory_has_other_bytes_after_its_free():
+    assert outcome("p = fake.malloc_managed(b'a'); fake.free(p); print(fake.touch(p))") == "221"
+
+
 def test_work_on_memory_freed_before_it_runs_is_an_error_for_good():
     snippet = """
 p, s = fake.malloc_device(64), fake.stream()

@@ -277,3 +277,16 @@ t.__dlpack__(stream=mine)
 print(t.__dlpack_device__(), read(t.block), fake.ctypes.CDLL(None).hipGetDevice is not None)
 """
     assert told(snippet, hip=6) == ["(10,", "0)", "right", "True"]
+
+
+def test_a_producer_lives_on_its_own_device_whatever_is_current():
+    snippet = """
+c = CupyLike(pending=True, device=1)
+number = fake.out("cuPointerGetAttribute", 9, fake.U64(c.block.address), kind=fake.ctypes.c_int)
+print(c.__dlpack_device__(), number, fake.current_device(), fake.depth(), fake.refs(1))
+with fake.on(1): s = fake.stream()
+c.__dlpack__(stream=s)
+fake.sync(s)
+print(c.block.is_ready, fake.current_device(), fake.refs(0), fake.refs(1))
+"""
+    assert told(snippet) == ["(2,", "1)", "1", "0", "1", "1", "True", "0", "1", "1"]

@@ -15,19 +15,21 @@ KINDS = {
 
 
 class Memory:
-    """Memory of the current device with `data` in it; or on its way into it, with `pending`.
+    """Memory of the current device, or of `device`, with `data` in it; or on its way into it, with `pending`.
 
     The work is queued on `.stream`, one of its own unless another is given: it is done when that is waited for, and
     not before. `kind`: a word of KINDS, or "registered", "alias" (its address for the device), "created", "node".
     """
 
-    def __init__(self, data, kind="device", *, pending=False, stream=UNTOLD):
+    def __init__(self, data, kind="device", *, pending=False, stream=UNTOLD, device=None):
         self.data, self.size, self.kind = bytes(data), len(data), kind
-        self.stream = fake.stream() if stream is UNTOLD else stream
-        self.keeps, self.address, self._free = self._made(kind)
-        if pending:
-            self.fill(data)
-        elif data:
+        self.device = fake.current_device() if device is None else device
+        with fake.on(self.device):
+            self.stream = fake.stream() if stream is UNTOLD else stream
+            self.keeps, self.address, self._free = self._made(kind)
+            if pending:
+                self.fill(data)
+        if data and not pending:
             fake.poke(self.address, data)
 
     def _made(self, kind):
@@ -37,7 +39,11 @@ class Memory:
         if kind in ("registered", "alias"):
             keeps = fake.malloc_registered(max(self.size, 1))
             return keeps, keeps.device if kind == "alias" else keeps.address, keeps.unregister
-        keeps = fake.Mapped() if kind == "created" else fake.Mapped(device=None, access=("device", "host"))
+        keeps = (
+            fake.Mapped(device=self.device)
+            if kind == "created"
+            else fake.Mapped(device=None, access=("device", "host"))
+        )
         return keeps, keeps.address, keeps.unmap
 
     def fill(self, data):

@@ -109,6 +109,7 @@ CUresult enter(const char *name);
 #define NEEDSAFE() do { NEEDCTX(); CUresult u_ = unsafe_call(); if (u_) return u_; } while (0)
 static inline int has_ctx(void) { return ctx_depth && ctx_stack[ctx_depth - 1]; }
 static inline int current_dev(void) { return has_ctx() ? ctx_stack[ctx_depth - 1]->dev : 0; }
+int memory_file(const char *name, size_t size); /* an open file in memory; -1: none */
 int env_int(const char *name, int otherwise);
 
 /* memory.c */

@@ -4,6 +4,7 @@ Sizes are bytes, addresses and handles are ints; a stream may be None (the legac
 fails raises `Refused` with the number of the driver; `rc` gives the number instead.
 """
 
+import contextlib
 import ctypes
 import os
 
@@ -70,6 +71,18 @@ def use(device):
     ok("cuCtxSetCurrent", PTR(retain(device)))
 
 
+@contextlib.contextmanager
+def on(device):
+    """`device` is current inside; its context stays retained once, as a producer that lives there keeps it."""
+    push(retain(device))
+    try:
+        yield
+    finally:
+        pop()
+        if refs(device) > 1:
+            release(device)
+
+
 def push(context):
     ok("cuCtxPushCurrent_v2", PTR(context))
 
@@ -81,6 +94,10 @@ def pop():
 def current():
     """The current context; None: there is none."""
     return out("cuCtxGetCurrent", kind=PTR)
+
+
+def current_device():
+    return out("cuCtxGetDevice", kind=ctypes.c_int)
 
 
 def is_active(device):
@@ -252,11 +269,12 @@ def wait(stream, event):
     ok("cuStreamWaitEvent", PTR(stream), PTR(event), 0)
 
 
-def order(first, then):
-    """What is on stream `first` now happens before what comes to `then` from now on."""
-    mark = event()
-    record(mark, first)
-    wait(then, mark)
+def order(first, then, device=None):
+    """What is on stream `first` now happens before what comes to `then` from now on; both of one device."""
+    with on(current_device() if device is None else device):
+        mark = event()
+        record(mark, first)
+        wait(then, mark)
 
 
 def sync(stream=None):

@@ -29,8 +29,8 @@ API cuMemCreate(unsigned long long *handle, size_t n, const CUmemAllocationProp 
     int device = prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     if (!n || n % GRANULARITY || (!device && !on_host(prop->location))) return CUDA_ERROR_INVALID_VALUE;
     if (device && (prop->location.id < 0 || prop->location.id >= G.ndev)) return CUDA_ERROR_INVALID_DEVICE;
-    int fd = memfd_create("fakecuda-created", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)n)) return CUDA_ERROR_OUT_OF_MEMORY;
+    int fd = memory_file("fakecuda-created", n);
+    if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
     Block *b = malloc(sizeof *b);
     *b = (Block){fd, n, prop->location};
     *handle = (uintptr_t)b;

@@ -138,8 +138,8 @@ API cuIpcGetEventHandle(CUipcHandle *out, CUevent event) {
     CUresult r = CUDA_SUCCESS;
     if (!e->shared) {
         pthread_t thread;
-        e->fd = memfd_create("fakecuda-event", MFD_CLOEXEC);
-        if (e->fd < 0 || ftruncate(e->fd, PAGE) || !(e->shared = map_page(e->fd))) r = CUDA_ERROR_OUT_OF_MEMORY;
+        e->fd = memory_file("fakecuda-event", PAGE);
+        if (e->fd < 0 || !(e->shared = map_page(e->fd))) r = CUDA_ERROR_OUT_OF_MEMORY;
         if (!r) {
             ((Page *)e->shared)->pid = getpid();
             if (e->recorded) shared_record(e);

@@ -7,7 +7,7 @@ import struct
 
 from . import fake
 from .described import UNTOLD, CudaArray, Memory
-from .tensors import CUDA, Tensor
+from .tensors import CUDA, CUDA_MANAGED, Tensor
 
 
 def floats(count=4):
@@ -19,20 +19,22 @@ FLOATS = floats()
 
 def _memory(data, keywords, **usual):
     """Takes its own keywords out of these."""
-    own = usual | {name: keywords.pop(name) for name in ("kind", "pending", "stream") if name in keywords}
+    own = usual | {name: keywords.pop(name) for name in ("kind", "pending", "stream", "device") if name in keywords}
     return Memory(data, **own)
 
 
 class CupyLike(Tensor):
     """CuPy: DLPack, a version 3 interface that tells its current stream, and no way to the host but by name.
 
-    The stream is the legacy one, told as 1, unless another is given.
+    The stream is the legacy one, told as 1, unless another is given. `kind`, `pending`, `stream` and `device` are those
+    of its Memory, here and in the other classes.
     """
 
-    def __init__(self, data=FLOATS, *, device=(CUDA, 0), **keywords):
+    def __init__(self, data=FLOATS, **keywords):
         memory = _memory(data, keywords, stream=None)
         self.described = CudaArray(memory, (len(data) // 4,), stream=memory.stream or 1)
-        super().__init__(memory, (len(data) // 4,), device=device, **keywords)
+        kind = CUDA_MANAGED if memory.kind == "managed" else CUDA
+        super().__init__(memory, (len(data) // 4,), device=(kind, memory.device), **keywords)
 
     @property
     def __cuda_array_interface__(self):

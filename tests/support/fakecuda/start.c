@@ -1,6 +1,7 @@
 /* Knobs, arenas, fork, calls counted and failed, and the report of a fault. */
 #include "double.h"
 #include <signal.h>
+#include <sys/syscall.h>
 
 struct Knobs G;
 const char *const model_name[] = {"discrete", "hmm", "ats", "jetson", "wsl"};
@@ -93,9 +94,15 @@ static int env_is(const char *name, const char *what) {
     const char *v = getenv(name);
     return v && !strcmp(v, what);
 }
+int memory_file(const char *name, size_t size) { /* by number: older C libraries lack the function */
+    int fd = (int)syscall(SYS_memfd_create, name, 1u); /* closed on exec */
+    if (fd < 0 || !ftruncate(fd, (off_t)size)) return fd;
+    close(fd);
+    return -1;
+}
 static void make_arena(Arena *a, const char *name, size_t size, int prot) {
-    int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)size)) { perror("fakecuda: memfd"); abort(); }
+    int fd = memory_file(name, size);
+    if (fd < 0) { perror("fakecuda: memfd"); abort(); }
     void *v = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
     void *s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (v == MAP_FAILED || s == MAP_FAILED) { perror("fakecuda: mmap"); abort(); }

@@ -35,7 +35,7 @@ class Tensor(_Lends, counting.CountingDLPack):
     """
 
     def __init__(self, memory, shape, *, current=None, to_host="copies", no_copy=ValueError, dtype=FLOAT32, **keywords):
-        keywords.setdefault("device", (CUDA, 0))
+        keywords.setdefault("device", (CUDA, memory.device))
         keywords.setdefault("data", memory.address if memory.size else 0)
         super().__init__(0, shape, dtype=dtype, **keywords)
         self._keep(memory, current)
@@ -49,7 +49,7 @@ class Tensor(_Lends, counting.CountingDLPack):
             return self._on_the_host(copy, max_version)
         if dl_device not in (None, self.announced, HOST):
             raise BufferError(f"{self.announced} is not {dl_device}")
-        order(self.announced[0], self.current, stream)
+        order(self.announced[0], self.current, stream, self.block.device)
         if copy:
             return self._copied(max_version, told)
         return super().__dlpack__(**told)
@@ -66,7 +66,7 @@ class Tensor(_Lends, counting.CountingDLPack):
 
     def _copied(self, max_version, told):
         self.asked.append(told)
-        twin = Memory(bytes(self.block.size), self.block.kind, stream=self.current)
+        twin = Memory(bytes(self.block.size), self.block.kind, stream=self.current, device=self.block.device)
         fake.copy_async(twin.address, self.block.address, twin.size, self.current)
         twin.data = self.block.data
         made = Tensor(twin, self.shape, dtype=self.dtype, device=self.announced, flags=counting.IS_COPIED)
@@ -74,18 +74,18 @@ class Tensor(_Lends, counting.CountingDLPack):
         return made.__dlpack__(stream=-1, max_version=max_version)
 
 
-def order(device, current, stream):
-    """What a producer does with `stream`, by DLPack's device type: events, and no wait of the host."""
+def order(device, current, stream, number):
+    """What a producer on device `number` does with `stream`, by the type of device: events, and no wait of the host."""
     if stream == -1:
         return
     if device in (CUDA, CUDA_MANAGED):
         if stream == 0:
             raise StreamRefused("0 is ambiguous on CUDA")
-        fake.order(current, stream)  # None: the legacy stream
+        fake.order(current, stream, number)  # None: the legacy stream
     elif device == ROCM:
         if stream in (1, 2):
             raise StreamRefused(f"{stream} is forbidden on ROCm")
-        fake.order(current, stream or None)
+        fake.order(current, stream or None, number)
     elif device in (CPU, CUDA_HOST, ROCM_HOST) and stream is not None:
         raise BufferError(f"memory of the host has no stream, and {stream} was given")
 
@@ -100,7 +100,7 @@ class ExchangeTensor(_Lends, counting.CountingExchange):
     _handle = [None]
 
     def __init__(self, memory, shape, *, current=None, dtype=FLOAT32, **keywords):
-        keywords.setdefault("device", (CUDA, 0))
+        keywords.setdefault("device", (CUDA, memory.device))
         keywords.setdefault("data", memory.address if memory.size else 0)
         super().__init__(0, shape, dtype=dtype, **keywords)
         self._keep(memory, current)
