@@ -75,10 +75,10 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
 
 def _lends_its_own(cls: type) -> bool:
     """Whether a type is known to lend memory that it has allocated itself on the host, or mapped."""
-    return (module_of(cls), cls.__name__) in _ALLOCATORS
+    return full_name(cls) in _ALLOCATORS or module_of(cls).partition(".")[0] in ADAPTERS
 
 
-_ALLOCATORS = {("builtins", "bytes"), ("builtins", "bytearray"), ("array", "array"), ("mmap", "mmap")}
+_ALLOCATORS = {"bytes", "bytearray", "array.array", "mmap.mmap"}
 
 
 def _noted(obj: "Any", opened: "list[Door]") -> "list[Door]":
