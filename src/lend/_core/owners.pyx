@@ -26,6 +26,15 @@ cdef enum:
     ALIGNMENT = 64       # of memory that lend allocates: a cache line, what jax asks for, what Arrow recommends
 
 
+cdef ParkFunction park = NULL
+
+
+cdef void set_park(ParkFunction function) noexcept:
+    """devices/parking.pyx says how a lease is parked, once a stream was remembered."""
+    global park
+    park = function
+
+
 # what `internal` of a lease points to that is held by a memoryview beside it: no exporter can say so
 cdef char BESIDE
 
@@ -99,6 +108,8 @@ cdef class DLPackOwner(Owner):
     kind = "dlpack"
 
     def __dealloc__(self):
+        if self.streams is not None:
+            park_tensor(self)
         delete_managed(self.managed, self.versioned)
         self.held = None
 
@@ -121,6 +132,11 @@ cdef class DeviceOwner(Owner):
     """A reference to the producing object of device memory, and what its interface said of pending work."""
 
     kind = "device"
+
+    def __dealloc__(self):
+        if self.streams is not None:
+            park_reference(self)
+        self.held = None
 
     @property
     def stream(self):
@@ -170,6 +186,43 @@ cdef class CallbackOwner(Owner):
             self.give_back(self.context)
         self.beside = None
         self.held = None
+
+
+cdef void park_tensor(DLPackOwner owner) noexcept:
+    """Move a tensor whose last holder went into an owner that waits for the streams of its consumers."""
+    seldom()
+    cdef DLPackOwner other
+    try:
+        other = DLPackOwner.__new__(DLPackOwner)
+    except MemoryError:
+        owner.managed = NULL        # never given back, rather than too early
+        return
+    move_facts(other, owner)
+    other.managed = owner.managed
+    other.versioned = owner.versioned
+    owner.managed = NULL
+    park(other, owner.streams)
+
+
+cdef void park_reference(DeviceOwner owner) noexcept:
+    """The same of a reference to the producer."""
+    seldom()
+    cdef DeviceOwner other
+    try:
+        other = DeviceOwner.__new__(DeviceOwner)
+    except MemoryError:
+        Py_INCREF(owner.held)
+        return
+    move_facts(other, owner)
+    other.pending = owner.pending
+    other.syclobj = owner.syclobj
+    park(other, owner.streams)
+
+
+cdef void move_facts(Owner to, Owner owner) noexcept:
+    to.held = owner.held
+    to.address = owner.address
+    to.span = owner.span
 
 
 cdef void hold_beside(BufferOwner owner, object held, object beside) noexcept:

@@ -14,6 +14,7 @@ from lend._core.driver cimport (
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
 from lend._core.record cimport Record
+from lend.devices.parking cimport remember_stream, sweep
 from lend.views.buffers cimport Buffer, hold_bytes
 from lend.views.lent cimport Lent
 from lend.views.view cimport View, hold
@@ -126,6 +127,8 @@ def order(Lent lent, stream):
     if stream is None:
         stream = 0 if kind == ROCM else 1
     order_consumer(owner, lent, &record, <uintptr_t> stream)
+    sweep()
+    remember_stream(owner, DRIVER_HIP if kind == ROCM else DRIVER_CUDA, record.device_id, <size_t> stream)
 
 
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:

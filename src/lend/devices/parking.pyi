@@ -1,0 +1,3 @@
+"""Types of lend.devices.parking."""
+
+def waiting() -> int: ...
