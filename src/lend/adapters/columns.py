@@ -400,9 +400,9 @@ def _check_index(obj: "Any", index: "Any") -> None:
         )
 
 
-def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
+def check_lazy(copy: "bool | None", nulls: "Any") -> None:
     """What a table whose rows did not come yet cannot be asked for."""
-    asked = [name for name, value in (("copy", copy), ("nulls", nulls), ("columns", columns)) if value is not None]
+    asked = [name for name, value in (("copy", copy), ("nulls", nulls)) if value is not None]
     if asked:
         raise UnsupportedLayout.build(
             f"{asked[0]}= is about columns, and a lazy table has none before its rows come",

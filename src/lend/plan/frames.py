@@ -87,9 +87,8 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -
     if front_columns.gives_once(obj):
         if looking:
             return _described(obj)
-        if type(obj) is Table:
-            obj = obj.__arrow_c_stream__()
-        return FrameDraft(obj, _taken_once(obj), "Arrow stream, given once")
+        made = front_columns.table(obj) if type(obj) is Table else _taken_once(obj)
+        return FrameDraft(obj, made, "Arrow stream, given once")
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
