@@ -216,6 +216,8 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
         if format.startswith("d:") and format.endswith(",256"):
             what = "decimal of 256 bits"
+        if format.startswith("d:") and ",-" in format:
+            what = "decimal of a negative scale"
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
@@ -303,6 +305,10 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
             raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
         if format.startswith("d:") and format.endswith(",256"):
             raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+        if format.startswith("d:") and ",-" in format:
+            raise refused(column, "duckdb", "decimal of a negative scale", "a cast by its library")
+        if format.startswith("+ud:"):
+            raise refused(column, "duckdb", "dense union", "a sparse one, which it has; or a cast by its library")
         if format == "tDn":
             raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
         if dtype.zone is not None:
