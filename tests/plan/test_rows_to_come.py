@@ -34,6 +34,7 @@ ASKED = {
     "duckdb": ("duckdb", {}),
     "arro3": ("arro3", {}),
     "a callable": (list, {"nulls": "forbid"}),
+    "bytes": (bytes, {}),
 }
 
 

@@ -4,14 +4,15 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TO_COME, Taker, Verdict, parts_of, unique
+from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, parts_of, unique
 from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_forms, frame_words, rows_to_come
+from lend.plan import frame_classes, frame_forms, frame_words, rows_to_come
 from lend.plan.steps import Plan, Step, listed
 from lend.protocols.classes import full_name
+from lend.tables import sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -75,6 +76,8 @@ class FrameDraft:
                 came=self.came,
                 remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
             )
+        if form in ONE_CHUNK and self.rows:
+            self._check_chunks(form)
         for column in self.columns():
             frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
@@ -87,7 +90,7 @@ class FrameDraft:
             self.thing = _in_chunks(self.thing)
         asked = {name: value for name, value in options.items() if name in taker.judged}
         if not taker.arrow:
-            asked |= self._wishes()
+            asked |= self.wishes()
         self.forms, self.verdicts = [], []
         # no comprehensions: the frame of one keeps what it closes over, and an error the frame
         for column in self.columns() if taker.arrow else ():
@@ -109,6 +112,20 @@ class FrameDraft:
                 else "copy=None",
             )
 
+    def _check_chunks(self, form: str) -> None:
+        assert self.taker is not None
+        named = f"{'an' if form.endswith('.Array') else 'a'} {form.rpartition('.')[2]}"
+        made_of, one = ("table", ".to_batches()[0]") if type(self.thing) is Table else ("column", "")
+        way = f'lend.to(x, "{self.taker.name}")'
+        count = sum(len(chunk) > 0 for chunk in self.thing.chunks)
+        if count > 1:
+            raise UnsupportedLayout.build(
+                f"{named} has one chunk, and this {made_of} {count}",
+                wanted=form,
+                came=self.came,
+                remedy=[f"{way}, which has chunks", f"{way}.combine_chunks(){one}, a copy by {self.taker.name}"],
+            )
+
     def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
         """The same of a callable, which gets the Column or Table as it lies, or a copy of that."""
         self.call, self.copy, self.nulls = call, copy, nulls
@@ -119,6 +136,7 @@ class FrameDraft:
                 came=self.came,
                 remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
             )
+        frame_classes.check_own(call, self.thing, self.came, copy, self.rows is None)
         for column in self.columns():
             if nulls == "forbid":
                 inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
@@ -134,7 +152,7 @@ class FrameDraft:
         ]
         return made + [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
 
-    def _wishes(self) -> "dict[str, Any]":
+    def wishes(self) -> "dict[str, Any]":
         """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
         return {"nulls": self.nulls, "copy": self.copy is True}
 
@@ -175,14 +193,18 @@ class FrameDraft:
     @lets_go
     def carry_out(self) -> "Any":
         """Do what the draft says."""
-        thing = self.thing
+        # rows that did not come yet are handed on unread
+        thing = front_columns.table(self.obj, lazy=True) if self.rows is None else self.thing
         if any(not form.same for form in self.forms):
             made = [form.make() for form in self.forms]
             thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
         if self.taker is None:
-            return self._named(thing) if self.call is dict and type(thing) is Table else self.call(thing)
+            made_of = self._named(thing) if self.call is dict and type(thing) is Table else None
+            return frame_classes.called(self.call, thing, self.came) if made_of is None else made_of
+        if self.rows is None:
+            sources.begun(self.obj)  # whose rows go to who reads what is made
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
-        wishes = {} if self.taker.arrow else self._wishes()
+        wishes = {} if self.taker.arrow else self.wishes()
         return give(thing, form=self.form, **self.options, **wishes)
 
     def _named(self, thing: Table) -> "dict[str, Column]":

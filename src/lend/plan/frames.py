@@ -12,14 +12,15 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TAKERS, Taker
+from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_remedy
-from lend.plan import frame_arrays, frame_words, routing, work
+from lend.plan import frame_arrays, frame_classes, frame_words, routing, work
+from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
 from lend.plan.steps import Plan, amount
-from lend.protocols.classes import full_name, module_of, shows
+from lend.protocols.classes import shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables import refusals as table_refusals
 from lend.tables import sources
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
 
+__all__ = ["check_known", "draw", "survey", "take", "taker_of"]
+
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
 
@@ -43,23 +46,19 @@ def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
         name = _MEANT.get(target, target)
         if name in TAKERS:
             return TAKERS[name], None
-        return next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
+        found = next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
+        named = frame_classes.class_named(name) if found is None else None
+        return found if named is None else frame_classes.taker_of_class(named)
     if cls is type(sys):
         name = target.__name__.partition(".")[0]
         return (TAKERS[name], None) if name in TAKERS else None
-    return _taker_of_class(target) if issubclass(cls, type) else None
+    return frame_classes.taker_of_class(target) if issubclass(cls, type) else None
 
 
 def _named(name: str, full: str) -> bool:
     """Whether a dotted name is that of a class, as it is called or as it is defined."""
     top, _, last = name.rpartition(".")
     return name == full or (top == full.partition(".")[0] and last == full.rpartition(".")[2])
-
-
-@guarded
-def _taker_of_class(target: "Any") -> "tuple[Taker, str | None] | None":
-    full = f"{module_of(target)}.{full_name(target).rpartition('.')[2]}"
-    return next(((taker, full) for taker in TAKERS.values() if full in taker.classes), None)
 
 
 @lets_go
@@ -175,6 +174,10 @@ def draw(
     if looking or not front_columns.gives_once(obj):
         return _drawn(take(obj, copy, looking, index), *asked)
     _refuse_early(obj, asked)
+    if found is not None and found[1] == READER and copy is not True and nulls is None:
+        draft = _described(obj)
+        if type(draft.thing) is Table:
+            return _drawn(draft, *asked)
     draft = take(obj, copy, looking, index)
     try:
         return _drawn(draft, *asked)
@@ -207,11 +210,15 @@ def _drawn(
         if not is_installed(taker.name.partition(".")[0]):
             raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
         draft.judge(taker, form, copy, options)
+        wanted = frame_classes.class_named(target) if isinstance(target, str) else target
+        if form is not None and isinstance(wanted, type):
+            frame_classes.check_made(draft, wanted)
         return draft
     if routing.is_call(target):
         if options:
             raise TypeError(f"{', '.join(options)}: no options of this target")
         frame_arrays.check_nulls(nulls)
+        check_known(target)
         draft.judge_call(target, copy, nulls)
         return draft
     return _as_array(draft, target, copy, nulls, options, alias_readonly)

@@ -381,6 +381,8 @@ def draw(
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
+    if aim.call is not None:
+        frames.check_known(aim.call)
     if target is None and device is None:
         raise TypeError("lend.to needs a target, or device= to say where the memory should be")
     where = None if device is None else Device(device)

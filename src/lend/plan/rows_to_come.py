@@ -1,5 +1,6 @@
 """What the rows of who gives them once may still refuse: `lend.explain` tells it before they come."""
 
+from lend.adapters.frame_takers import ONE_CHUNK
 from lend.columns.scalars import base
 
 TYPE_CHECKING = False
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from lend.plan.frame_drafts import FrameDraft
 
 _TIMES = ("datetime", "timedelta")
-_ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array")
 
 
 def of_arrays(dtypes: "Iterable[DType]", asked: "Asked") -> "list[str]":
@@ -41,7 +41,7 @@ def of_frames(draft: "FrameDraft") -> "list[str]":
     may = [] if draft.nulls == "struct" else _nulls(draft.nulls)
     if draft.nulls == "nan":
         may = ["integers beside nulls that float64 does not hold exactly, and NaN beside nulls"]
-    if draft.form in _ONE_CHUNK:
+    if draft.form in ONE_CHUNK:
         may.append(f"several chunks, as {draft.form.rpartition('.')[2]} has one")
     if draft.copy is False and draft.taker is not None and not draft.taker.arrow:
         may.append("whatever must be copied")
