@@ -6,7 +6,7 @@
 import sys
 
 from lend._core.letting_go import lets_go
-from lend.adapters import advice
+from lend.adapters import advice, row_advice
 from lend.adapters.asking import guarded
 from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name, module_of, shows
@@ -207,7 +207,7 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
             f"cannot lend {article(full_name(type(obj)))} as a column",
             came=refusal.came,
             tried=f"{refusal.tried}; and no __arrow_c_array__ or __arrow_c_stream__" if refusal.tried else None,
-            remedy=refusal.remedy,
+            remedy=row_advice.for_column(obj) or refusal.remedy,
         )
     raise refusal
 
@@ -343,7 +343,7 @@ def no_table(obj: "Any") -> NotLendable:
         f"cannot lend {article(full_name(type(obj)))} as a table",
         came=full_name(type(obj)),
         tried="it has no __arrow_c_stream__ and no __arrow_c_array__, and is no dict of columns and no array",
-        remedy='lend.table({"name": x}), where x is what lend.column takes',
+        remedy=row_advice.for_table(obj) or advice.for_unlendable(obj),
     )
 
 
