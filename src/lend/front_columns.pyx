@@ -203,7 +203,8 @@ cdef int look_up(cls) except -1:
         if shows(cls, "__arrow_c_device_stream__"):
             way |= DEVICE_STREAM_WAY
     if way & (STREAM_WAY | DEVICE_STREAM_WAY):
-        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape")):
+        # what collects is a query, which runs anew each time it is asked
+        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape") or shows(cls, "collect")):
             way |= ONCE_WAY
     if special.adapter_of(cls) is not None:
         way |= ADAPTER_WAY

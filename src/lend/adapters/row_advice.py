@@ -97,6 +97,8 @@ def for_table(obj: "Any") -> "str | list[str] | None":
             return 'each of its items under a name: lend.table({"a": x[0], "b": x[1]})'
     if issubclass(cls, _VALUES):
         return 'lend.table({"name": pyarrow.array(x)})'
+    if shows(cls, "to_pyarrow"):
+        return 'lend.table({"name": x.to_pyarrow()})'
     return _YIELDS if shows(cls, "__next__") else _TABLE
 
 

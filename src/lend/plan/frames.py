@@ -37,6 +37,8 @@ __all__ = ["check_known", "draw", "survey", "take", "taker_of"]
 
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
+# what a class has whose objects have columns of their own
+_OF_TABLES = ("columns", "column_names", "num_columns", "names")
 
 
 def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
@@ -90,13 +92,18 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -
         return FrameDraft(obj, made, "Arrow stream, given once")
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
+    inner = columns.unwrapped(obj)  # of narwhals' queries it is what they wrap that has a stream
+    cls = type(inner)
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
         return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
-    stream = shows(type(obj), "__arrow_c_stream__") or shows(type(obj), "__arrow_c_device_stream__")
-    if issubclass(type(obj), dict) or (stream and not is_one_column(obj)):
-        return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))
+    stream = shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__")
+    array = shows(cls, "__arrow_c_array__") or shows(cls, "__arrow_c_device_array__")
+    batch = array and not stream and any(shows(cls, name) for name in _OF_TABLES)
+    if issubclass(cls, dict) or batch or (stream and not is_one_column(inner)):
+        return FrameDraft(
+            obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow array" if batch else "Arrow stream")
+        )
     made = front_columns.column(obj, copy=copy)
-    array = shows(type(obj), "__arrow_c_array__") or shows(type(obj), "__arrow_c_device_array__")
     return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
 
 
@@ -145,7 +152,7 @@ def _as_it_reads(column: Column) -> "Column | Table":
 def is_one_column(obj: "Any") -> bool:
     """Whether what offers a stream is one column: its type says that it has no columns of its own."""
     cls = type(obj)
-    if any(shows(cls, name) for name in ("columns", "column_names", "num_columns", "names")):
+    if any(shows(cls, name) for name in _OF_TABLES):
         return False
     # arrays of nanoarrow have a schema, too, which says of what they are
     return not shows(cls, "schema") or type(guarded(front_columns.described)(obj)) is Column

@@ -422,7 +422,17 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
 
         return frames.survey(obj, copy)
     draft = Draft(obj, type(obj) is Buffer)
-    draft.look()
+    as_columns = routing.is_of_columns(obj)
+    try:
+        draft.look()
+        as_columns = False
+    except LendError:
+        if not as_columns:
+            raise
+    if as_columns:  # no array as it lies
+        from lend.plan import frames
+
+        return frames.survey(obj, copy)
     verdicts = {}
     for name in targets.ADAPTERS:
         library = targets.library(name)
