@@ -104,7 +104,8 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     columns : sequence of str or int, optional
         Those that are wanted, in this order; nothing of the others is looked at.
     lazy : bool, optional
-        True reads names and types of a stream, and leaves the rows in it: the table hands it on, once.
+        True reads names and types of a stream, and leaves the rows in it: the table hands it on, once, and
+        `lend.table` of it takes all rows.
 
     Returns
     -------
@@ -127,10 +128,10 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     checked(copy)
     if lazy:
         from lend.adapters import columns as special
-        special.check_lazy(copy, nulls, columns)
+        special.check_lazy(copy, nulls)
         made = None if index is not None else lazily(obj)
         if made is not None:
-            return made
+            return made if columns is None else made.select(columns)
     if index is not None:
         from lend.adapters import columns as special
         return special.with_index(obj, index, columns, take_column, copy, nulls)
@@ -202,7 +203,8 @@ cdef int look_up(cls) except -1:
         if shows(cls, "__arrow_c_device_stream__"):
             way |= DEVICE_STREAM_WAY
     if way & (STREAM_WAY | DEVICE_STREAM_WAY):
-        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape")):
+        # what collects is a query, which runs anew each time it is asked
+        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape") or shows(cls, "collect")):
             way |= ONCE_WAY
     if special.adapter_of(cls) is not None:
         way |= ADAPTER_WAY
@@ -330,6 +332,9 @@ cdef Table table_taken(object obj, object keys, object copy):
     cdef int way
     cls = type(obj)
     if cls is Table:
+        if (<Table> obj).is_lazy:
+            from lend.tables import batches
+            obj = batches.all_rows(obj)
         return obj if keys is None else obj.select(keys)
     way = way_of(cls)
     if cls is Column:

@@ -6,9 +6,17 @@
 import sys
 
 from lend._core.letting_go import lets_go
-from lend.adapters import advice
+from lend.adapters import advice, row_advice
 from lend.adapters.asking import guarded
-from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    MalformedDescriptor,
+    NotLendable,
+    UnsupportedLayout,
+    UnsupportedType,
+    change_remedy,
+)
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.views import describe
 
@@ -207,8 +215,10 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
             f"cannot lend {article(full_name(type(obj)))} as a column",
             came=refusal.came,
             tried=f"{refusal.tried}; and no __arrow_c_array__ or __arrow_c_stream__" if refusal.tried else None,
-            remedy=refusal.remedy,
+            remedy=row_advice.for_column(obj) or refusal.remedy,
         )
+    if shows(type(obj), "to_pyarrow"):
+        change_remedy(refusal, "lend.column(x.to_pyarrow())")
     raise refusal
 
 
@@ -343,7 +353,7 @@ def no_table(obj: "Any") -> NotLendable:
         f"cannot lend {article(full_name(type(obj)))} as a table",
         came=full_name(type(obj)),
         tried="it has no __arrow_c_stream__ and no __arrow_c_array__, and is no dict of columns and no array",
-        remedy='lend.table({"name": x}), where x is what lend.column takes',
+        remedy=row_advice.for_table(obj) or advice.for_unlendable(obj),
     )
 
 
@@ -359,7 +369,7 @@ def with_index(
     """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata"."""
     from lend.adapters import column_wishes
 
-    obj = _unwrapped(obj)
+    obj = unwrapped(obj)
     _check_index(obj, index)
     made: Table = _pandas().table(obj, keys, take, copy, index)
     return made if copy is not True and nulls is None else column_wishes.met_by_all(made, copy is True, nulls)
@@ -368,7 +378,7 @@ def with_index(
 @lets_go
 def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     """A Column of what may be Python objects, of which nested data is made; of all else what `take` makes."""
-    obj = _unwrapped(obj)
+    obj = unwrapped(obj)
     if not is_of_pandas(type(obj)):
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
@@ -381,7 +391,7 @@ def _pandas() -> "Any":
     return pandas
 
 
-def _unwrapped(obj: "Any") -> "Any":
+def unwrapped(obj: "Any") -> "Any":
     """What narwhals wraps, or the object itself."""
     from lend.adapters import narwhals
 
@@ -400,9 +410,9 @@ def _check_index(obj: "Any", index: "Any") -> None:
         )
 
 
-def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
+def check_lazy(copy: "bool | None", nulls: "Any") -> None:
     """What a table whose rows did not come yet cannot be asked for."""
-    asked = [name for name, value in (("copy", copy), ("nulls", nulls), ("columns", columns)) if value is not None]
+    asked = [name for name, value in (("copy", copy), ("nulls", nulls)) if value is not None]
     if asked:
         raise UnsupportedLayout.build(
             f"{asked[0]}= is about columns, and a lazy table has none before its rows come",

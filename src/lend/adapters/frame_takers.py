@@ -6,6 +6,7 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 
 from lend.adapters import alignment
 from lend.adapters.rules import Reason
+from lend.columns.joining import nothing
 from lend.errors import UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import shows
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 SHARED = 0
+READER = "pyarrow.lib.RecordBatchReader"
+ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array", "arro3.core._core.RecordBatch", "arro3.core._core.Array")
 TO_COME = "what is copied shows when the rows come"
 
 
@@ -167,38 +170,44 @@ def _shared_by(library: str) -> "Callable[..., Verdict]":
     return judge
 
 
+def _one(column: "Column") -> "Column":
+    """The one chunk that has rows; a column without rows where none has."""
+    return next((chunk for chunk in column.chunks if len(chunk)), None) or nothing(column)
+
+
 def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
-    if form == "pyarrow.lib.ChunkedArray" or (len(column.chunks) != 1 and form != "pyarrow.lib.Array"):
-        return pa.chunked_array(column)
-    return pa.array(column)
+    if form == "pyarrow.lib.Array":
+        return pa.array(_one(column))
+    return pa.chunked_array(column) if form is not None or len(column.chunks) != 1 else pa.array(column)
 
 
 def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
+    if form == READER:
+        return pa.RecordBatchReader.from_stream(table)
     made = pa.table(table)
     if form != "pyarrow.lib.RecordBatch":
         return made
-    batches = made.to_batches()
-    if len(batches) > 1:
-        raise UnsupportedLayout.build(
-            f"a RecordBatch has one chunk, and this table {len(batches)}", remedy='lend.to(x, "pyarrow"), a Table'
-        )
+    batches = made.to_batches()  # one, or none of no rows
     return batches[0] if batches else pa.RecordBatch.from_pylist([], made.schema)
 
 
 def _arro3_column(column: "Column", form: "str | None" = None) -> "Any":
     from arro3 import core
 
-    return core.Array.from_arrow(column) if len(column.chunks) == 1 else core.ChunkedArray.from_arrow(column)
+    if form is not None and form.endswith(".Array"):
+        return core.Array.from_arrow(_one(column))
+    one = form is None and len(column.chunks) == 1
+    return core.Array.from_arrow(column) if one else core.ChunkedArray.from_arrow(column)
 
 
 def _arro3_table(table: "Table", form: "str | None" = None) -> "Any":
     from arro3 import core
 
-    return core.Table.from_arrow(table)
+    return getattr(core, "Table" if form is None else form.rpartition(".")[2]).from_arrow(table)
 
 
 # -- polars --------------------------------------------------------------------------------------------------------
@@ -216,6 +225,8 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
         if format.startswith("d:") and format.endswith(",256"):
             what = "decimal of 256 bits"
+        if format.startswith("d:") and ",-" in format:
+            what = "decimal of a negative scale"
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
@@ -259,11 +270,13 @@ def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
 def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None" = None) -> "Any":
     import polars as pl
 
-    if not table.num_columns:
-        return pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
     # a stream tells a name of its own, which polars prefers to the one it is given; of a list it calls "" column_0
     named = zip(unique(table, names), table, strict=True)
-    return pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
+    if table.num_columns:
+        made = pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
+    else:
+        made = pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
+    return made if form is None or form.endswith(".DataFrame") else made.lazy()
 
 
 def unique(table: "Table", names: "str | None") -> "list[str]":
@@ -303,6 +316,10 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
             raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
         if format.startswith("d:") and format.endswith(",256"):
             raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+        if format.startswith("d:") and ",-" in format:
+            raise refused(column, "duckdb", "decimal of a negative scale", "a cast by its library")
+        if format.startswith("+ud:"):
+            raise refused(column, "duckdb", "dense union", "a sparse one, which it has; or a cast by its library")
         if format == "tDn":
             raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
         if dtype.zone is not None:
@@ -358,7 +375,12 @@ def _judge_pandas(
 def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_series(column, **asked)  # no index is that of a column
+    made = pandas_giving.give_series(column, **asked)  # no index is that of a column
+    if form != "pandas.Index":
+        return made
+    import pandas as pd
+
+    return pd.Index(made, copy=False)
 
 
 def _pandas_frame(table: "Table", form: "str | None" = None, **asked: "Any") -> "Any":
@@ -372,24 +394,28 @@ TAKERS = {
         "pyarrow", "pyarrow", "pyarrow.Array", "pyarrow.Table", _shared_by("pyarrow"), _pyarrow_column, _pyarrow_table,
         classes={
             "pyarrow.lib.Array": "column", "pyarrow.lib.ChunkedArray": "column",
-            "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table",
+            "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table", READER: "table",
         },
     ),
     "polars": Taker(
         "polars", "polars", "polars.Series", "polars.DataFrame", _judge_polars, _polars_series, _polars_frame,
-        classes={"polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table"},
+        classes={
+            "polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table",
+            "polars.lazyframe.frame.LazyFrame": "table",
+        },
         options=("names",), unique=True,
     ),
     "pandas": Taker(
         "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
-        classes={"pandas.Series": "column", "pandas.DataFrame": "table"},
+        classes={"pandas.Series": "column", "pandas.DataFrame": "table", "pandas.Index": "column"},
         options=("dtype_backend", "index"), judged=("dtype_backend",), arrow=False,
     ),
     "arro3": Taker(
         "arro3", "arro3-core", "arro3.core.Array", "arro3.core.Table", _shared_by("arro3"), _arro3_column, _arro3_table,
         classes={
             "arro3.core._core.Array": "column", "arro3.core._core.ChunkedArray": "column",
-            "arro3.core._core.Table": "table",
+            "arro3.core._core.Table": "table", "arro3.core._core.RecordBatch": "table",
+            "arro3.core._core.RecordBatchReader": "table",
         },
     ),
     "duckdb": Taker(

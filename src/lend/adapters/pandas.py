@@ -14,7 +14,7 @@ from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
 from lend.columns.nullness import Nulls
-from lend.errors import CopyRequired, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
 from lend.views.view import View
 
@@ -146,13 +146,43 @@ def _of_values(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     if kind == "object":
         return _objects(values, name, wish)
     if hasattr(type(values), "__arrow_array__"):
-        return _named(wish.take(values.__arrow_array__(), wish.copy), name)
+        return _foreign(values, name, wish)
     raise NotLendable.build(
         f"{kinds.called(name)} is of {full_name(type(values))}, of which pandas tells nothing of where it lies",
         came=f"pandas {values.dtype!s:.60}[{len(values)}]",
         tried="it has no __arrow_array__",
-        remedy="x.to_numpy(), or x.astype() to a dtype of pandas' own",
+        remedy=_AS_PANDAS,
     )
+
+
+_AS_PANDAS = (
+    'its values in a dtype of pandas\' own or of NumPy\'s, if it has them: x.astype("float64"), x.astype("str")'
+)
+
+
+def _foreign(values: "Any", name: str, wish: _Wish) -> "Column":
+    """An array of somebody's, by the array of Arrow's that it makes."""
+    who, came = full_name(type(values)), f"pandas {values.dtype!s:.60}[{len(values)}]"
+    try:
+        given = values.__arrow_array__()
+    except (LendError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # a method of somebody's: what it raises becomes ours, with it as the cause
+        raise NotLendable.from_producer(
+            error,
+            f"{kinds.called(name)} is of {who}, whose __arrow_array__ raised",
+            door="__arrow_array__()",
+            came=came,
+            remedy=_AS_PANDAS,
+        ) from error
+    made = wish.take(given, wish.copy)
+    if len(made) != len(values):
+        raise MalformedDescriptor.build(
+            f"{kinds.called(name)} is of {who}, of {len(values)} elements, whose __arrow_array__ gave {len(made)}",
+            came=came,
+            remedy=_AS_PANDAS,
+        )
+    return _named(made, name)
 
 
 def _named(column: "Column", name: str, metadata: "dict[bytes, bytes] | None" = None) -> "Column":

@@ -13,7 +13,7 @@ from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_words, targets
+from lend.plan import frame_words, rows_to_come, targets
 from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, under_nulls
 from lend.plan.steps import Plan, Step, amount
 from lend.tables.table import Table
@@ -258,6 +258,8 @@ class ArraysDraft:
         for part in self.parts:
             notes += [note for note in part.notes() if note not in notes]
         notes += frame.noted()
+        if frame.rows is None:
+            notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
         if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
@@ -276,9 +278,9 @@ def _is_text(column: Column) -> bool:
 
 def _of_column(step: Step, column: Column) -> Step:
     """The step of one column among several, which names it."""
-    if repr(column.name) in step.what:
-        return step
-    return Step(step.kind, f"{frame_words.column_named(column)} {step.what}", step.nbytes, step.who, step.why)
+    named = repr(column.name) in step.what
+    what = step.what if named else f"{frame_words.column_named(column)} {step.what}"
+    return Step(step.kind, what, step.nbytes, step.who, step.why, column.name or None)
 
 
 def serves(target: "Any") -> bool:

@@ -4,14 +4,15 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TO_COME, Taker, Verdict, parts_of, unique
+from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, parts_of, unique
 from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_forms, frame_words
-from lend.plan.steps import Plan, Step
+from lend.plan import frame_classes, frame_forms, frame_words, rows_to_come
+from lend.plan.steps import Plan, Step, listed
 from lend.protocols.classes import full_name
+from lend.tables import sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -75,7 +76,9 @@ class FrameDraft:
                 came=self.came,
                 remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
             )
-        for column in self._columns():
+        if form in ONE_CHUNK and self.rows:
+            self._check_chunks(form)
+        for column in self.columns():
             frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(
@@ -87,13 +90,13 @@ class FrameDraft:
             self.thing = _in_chunks(self.thing)
         asked = {name: value for name, value in options.items() if name in taker.judged}
         if not taker.arrow:
-            asked |= self._wishes()
+            asked |= self.wishes()
         self.forms, self.verdicts = [], []
         # no comprehensions: the frame of one keeps what it closes over, and an error the frame
-        for column in self._columns() if taker.arrow else ():
+        for column in self.columns() if taker.arrow else ():
             wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
             self.forms.append(wished)
-        for column in self._columns():
+        for column in self.columns():
             verdict = taker.judge(column, self.rows, **asked)
             self.verdicts.append((column, verdict))
         copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
@@ -109,9 +112,23 @@ class FrameDraft:
                 else "copy=None",
             )
 
+    def _check_chunks(self, form: str) -> None:
+        assert self.taker is not None
+        named = f"{'an' if form.endswith('.Array') else 'a'} {form.rpartition('.')[2]}"
+        made_of, one = ("table", ".to_batches()[0]") if type(self.thing) is Table else ("column", "")
+        way = f'lend.to(x, "{self.taker.name}")'
+        count = sum(len(chunk) > 0 for chunk in self.thing.chunks)
+        if count > 1:
+            raise UnsupportedLayout.build(
+                f"{named} has one chunk, and this {made_of} {count}",
+                wanted=form,
+                came=self.came,
+                remedy=[f"{way}, which has chunks", f"{way}.combine_chunks(){one}, a copy by {self.taker.name}"],
+            )
+
     def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
         """The same of a callable, which gets the Column or Table as it lies, or a copy of that."""
-        self.call, self.copy = call, copy
+        self.call, self.copy, self.nulls = call, copy, nulls
         if nulls not in (None, "forbid"):
             raise UnsupportedType.build(
                 f"a callable gets columns as they lie, and nulls={nulls!r:.60} is a form that libraries take them in",
@@ -119,7 +136,8 @@ class FrameDraft:
                 came=self.came,
                 remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
             )
-        for column in self._columns():
+        frame_classes.check_own(call, self.thing, self.came, copy, self.rows is None)
+        for column in self.columns():
             if nulls == "forbid":
                 inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
             if copy is True:
@@ -134,7 +152,7 @@ class FrameDraft:
         ]
         return made + [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
 
-    def _wishes(self) -> "dict[str, Any]":
+    def wishes(self) -> "dict[str, Any]":
         """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
         return {"nulls": self.nulls, "copy": self.copy is True}
 
@@ -158,7 +176,8 @@ class FrameDraft:
                 remedy='names="unique", which numbers them; or table.select([...])',
             )
 
-    def _columns(self) -> "tuple[Column, ...]":
+    def columns(self) -> "tuple[Column, ...]":
+        """The columns of what came, or the one that it is."""
         return self.thing.columns if type(self.thing) is Table else (self.thing,)
 
     @property
@@ -174,14 +193,18 @@ class FrameDraft:
     @lets_go
     def carry_out(self) -> "Any":
         """Do what the draft says."""
-        thing = self.thing
+        # rows that did not come yet are handed on unread
+        thing = front_columns.table(self.obj, lazy=True) if self.rows is None else self.thing
         if any(not form.same for form in self.forms):
             made = [form.make() for form in self.forms]
             thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
         if self.taker is None:
-            return self._named(thing) if self.call is dict and type(thing) is Table else self.call(thing)
+            made_of = self._named(thing) if self.call is dict and type(thing) is Table else None
+            return frame_classes.called(self.call, thing, self.came) if made_of is None else made_of
+        if self.rows is None:
+            sources.begun(self.obj)  # whose rows go to who reads what is made
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
-        wishes = {} if self.taker.arrow else self._wishes()
+        wishes = {} if self.taker.arrow else self.wishes()
         return give(thing, form=self.form, **self.options, **wishes)
 
     def _named(self, thing: Table) -> "dict[str, Column]":
@@ -234,20 +257,23 @@ class FrameDraft:
         for form in self.forms:
             if not form.same and form.nbytes != 0:
                 what = f"{frame_words.column_named(form.source)} {told}"
-                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons)))
+                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons), form.source.name or None))
         if self.taker is None:
             own = "what it does with the memory is its own affair"
             steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
         else:
             shared = [column for column, verdict in self.verdicts if verdict.shares]
+            others: dict[str, list[Column]] = {}
             for column, verdict in self.verdicts:
+                what, name = frame_words.column_named(column), column.name or None
                 if verdict.nbytes != 0:
                     kind = "work" if verdict.who == "lend" else "give"
-                    steps.append(Step(kind, frame_words.column_named(column), verdict.nbytes, verdict.who, verdict.why))
+                    steps.append(Step(kind, what, verdict.nbytes, verdict.who, verdict.why, name))
                 if verdict.theirs:
-                    steps.append(Step("give", frame_words.column_named(column), None, "target", verdict.theirs))
+                    steps.append(Step("give", what, None, "target", verdict.theirs, name))
                 if verdict.becomes is not None:
-                    notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
+                    others.setdefault(f"{column.dtype}, becomes {verdict.becomes}", []).append(column)
+            notes += [f"{_all_named(alike)}, {becomes}" for becomes, alike in others.items()]
             made = {id(form.source) for form in self.forms if not form.same}
             if self.copy is not True and any(
                 not column.readonly for column in shared if len(column) and id(column) not in made
@@ -259,10 +285,12 @@ class FrameDraft:
         if (
             self.taker is not None
             and self.taker.name == "pyarrow"
-            and (self.nulls == "struct" or any(map(_has_unknown_name, self._columns())))
+            and (self.nulls == "struct" or any(map(_has_unknown_name, self.columns())))
         ):
             notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
         notes += self.noted()
+        if self.rows is None:
+            notes += rows_to_come.of_frames(self)
         if self.taken_by == frame_words.AS_IT_LIES and self.rows:
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
@@ -286,6 +314,12 @@ def _in_chunks(thing: "Column | Table") -> "Column | Table":
     if all(column.chunks for column in thing):
         return thing
     return front_columns.table(thing.__arrow_c_array__())
+
+
+def _all_named(columns: "list[Column]") -> str:
+    if len(columns) == 1:
+        return refusals.named(columns[0])
+    return f"each of columns {listed([repr(column.name) for column in columns])}"
 
 
 @guarded

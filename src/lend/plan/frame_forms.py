@@ -12,6 +12,7 @@ from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of, unchanged
 from lend.columns.isolating import isolated
+from lend.columns.joining import nothing
 from lend.columns.masked_structs import NAME
 from lend.columns.runs import Wish
 from lend.dtypes import DType
@@ -43,6 +44,8 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     if nulls in ("mask", "nan", "object") or (nulls == "struct" and library not in _STRUCTS):
         raise _no_policy(nulls, library, column)
     if to_come and (copy is True or nulls is not None):
+        if nulls == "struct":
+            _check_struct(column)
         return ToCome(column)
     if nulls == "forbid":
         inside.forbid_nulls(column, Wish(library, nulls))
@@ -133,13 +136,7 @@ def _struct(column: Column, missing: int) -> Draft:
 
     Which truth of the mask says null stands in the metadata of the extension type: b"1" or b"0".
     """
-    parts = Anatomy(column)
-    if parts.layout not in ("fixed", "bits") or parts.dtype.dictionary is not None:
-        raise UnsupportedType.build(
-            f"{refusals.named(column)} is of {parts.dtype!s:.200}, and a mask of bytes is shared of numbers alone",
-            came=refusals.came(column),
-            remedy="nulls=None",
-        )
+    parts = _check_struct(column)
     n = parts.n
     lead = lead_of(parts, keeps_bits=parts.layout == "bits")
     inner = kept(parts, lead)
@@ -166,6 +163,17 @@ def _struct(column: Column, missing: int) -> Draft:
         draft.reasons = ["a mask of bytes"]
     draft.reasons += [reason for reason in values_draft.reasons if reason not in draft.reasons]
     return draft
+
+
+def _check_struct(column: Column) -> Anatomy:
+    parts = Anatomy(column if column.chunks else nothing(column))
+    if parts.layout not in ("fixed", "bits") or parts.dtype.dictionary is not None:
+        raise UnsupportedType.build(
+            f"{refusals.named(column)} is of {parts.dtype!s:.200}, and a mask of bytes is shared of numbers alone",
+            came=refusals.came(column),
+            remedy="nulls=None",
+        )
+    return parts
 
 
 def _missing(column: Column) -> int:

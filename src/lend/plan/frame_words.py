@@ -6,6 +6,7 @@ from lend._core.owners import type_name_of
 from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import NotHostAccessible
+from lend.plan.steps import listed as joined
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
-SHOWN = 20  # columns of a plan that are listed one by one
+SHOWN = 20  # columns of a plan that a note each is about
 
 
 def column_named(column: Column) -> str:
@@ -25,8 +26,7 @@ def column_named(column: Column) -> str:
 def listed(columns: "list[Column]", total: int) -> str:
     if len(columns) == total:
         return "all columns" if total != 1 else "the column"
-    names = ", ".join(repr(column.name) for column in columns[:SHOWN])
-    return names if len(columns) <= SHOWN else f"{names} and {len(columns) - SHOWN} more"
+    return joined([repr(column.name) for column in columns])
 
 
 def type_of(obj: "Any") -> str:

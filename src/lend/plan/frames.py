@@ -12,14 +12,15 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TAKERS, Taker
+from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_remedy
-from lend.plan import frame_arrays, frame_words, routing, work
+from lend.plan import frame_arrays, frame_classes, frame_words, routing, work
+from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
 from lend.plan.steps import Plan, amount
-from lend.protocols.classes import full_name, module_of, shows
+from lend.protocols.classes import shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables import refusals as table_refusals
 from lend.tables import sources
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
 
+__all__ = ["check_known", "draw", "survey", "take", "taker_of"]
+
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
+# what a class has whose objects have columns of their own
+_OF_TABLES = ("columns", "column_names", "num_columns", "names")
 
 
 def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
@@ -43,23 +48,19 @@ def taker_of(target: "Any") -> "tuple[Taker, str | None] | None":
         name = _MEANT.get(target, target)
         if name in TAKERS:
             return TAKERS[name], None
-        return next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
+        found = next(((taker, full) for taker in TAKERS.values() for full in taker.classes if _named(name, full)), None)
+        named = frame_classes.class_named(name) if found is None else None
+        return found if named is None else frame_classes.taker_of_class(named)
     if cls is type(sys):
         name = target.__name__.partition(".")[0]
         return (TAKERS[name], None) if name in TAKERS else None
-    return _taker_of_class(target) if issubclass(cls, type) else None
+    return frame_classes.taker_of_class(target) if issubclass(cls, type) else None
 
 
 def _named(name: str, full: str) -> bool:
     """Whether a dotted name is that of a class, as it is called or as it is defined."""
     top, _, last = name.rpartition(".")
     return name == full or (top == full.partition(".")[0] and last == full.rpartition(".")[2])
-
-
-@guarded
-def _taker_of_class(target: "Any") -> "tuple[Taker, str | None] | None":
-    full = f"{module_of(target)}.{full_name(target).rpartition('.')[2]}"
-    return next(((taker, full) for taker in TAKERS.values() if full in taker.classes), None)
 
 
 @lets_go
@@ -87,18 +88,22 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -
     if front_columns.gives_once(obj):
         if looking:
             return _described(obj)
-        if type(obj) is Table:
-            obj = obj.__arrow_c_stream__()
-        return FrameDraft(obj, _taken_once(obj), "Arrow stream, given once")
+        made = front_columns.table(obj) if type(obj) is Table else _taken_once(obj)
+        return FrameDraft(obj, made, "Arrow stream, given once")
     if type(obj) is Column or type(obj) is Table:
         return FrameDraft(obj, obj, "lend itself")
+    inner = columns.unwrapped(obj)  # of narwhals' queries it is what they wrap that has a stream
+    cls = type(inner)
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
         return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
-    stream = shows(type(obj), "__arrow_c_stream__") or shows(type(obj), "__arrow_c_device_stream__")
-    if issubclass(type(obj), dict) or (stream and not is_one_column(obj)):
-        return FrameDraft(obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow stream"))
+    stream = shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__")
+    array = shows(cls, "__arrow_c_array__") or shows(cls, "__arrow_c_device_array__")
+    batch = array and not stream and any(shows(cls, name) for name in _OF_TABLES)
+    if issubclass(cls, dict) or batch or (stream and not is_one_column(inner)):
+        return FrameDraft(
+            obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow array" if batch else "Arrow stream")
+        )
     made = front_columns.column(obj, copy=copy)
-    array = shows(type(obj), "__arrow_c_array__") or shows(type(obj), "__arrow_c_device_array__")
     return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
 
 
@@ -147,7 +152,7 @@ def _as_it_reads(column: Column) -> "Column | Table":
 def is_one_column(obj: "Any") -> bool:
     """Whether what offers a stream is one column: its type says that it has no columns of its own."""
     cls = type(obj)
-    if any(shows(cls, name) for name in ("columns", "column_names", "num_columns", "names")):
+    if any(shows(cls, name) for name in _OF_TABLES):
         return False
     # arrays of nanoarrow have a schema, too, which says of what they are
     return not shows(cls, "schema") or type(guarded(front_columns.described)(obj)) is Column
@@ -176,6 +181,10 @@ def draw(
     if looking or not front_columns.gives_once(obj):
         return _drawn(take(obj, copy, looking, index), *asked)
     _refuse_early(obj, asked)
+    if found is not None and found[1] == READER and copy is not True and nulls is None:
+        draft = _described(obj)
+        if type(draft.thing) is Table:
+            return _drawn(draft, *asked)
     draft = take(obj, copy, looking, index)
     try:
         return _drawn(draft, *asked)
@@ -208,11 +217,15 @@ def _drawn(
         if not is_installed(taker.name.partition(".")[0]):
             raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
         draft.judge(taker, form, copy, options)
+        wanted = frame_classes.class_named(target) if isinstance(target, str) else target
+        if form is not None and isinstance(wanted, type):
+            frame_classes.check_made(draft, wanted)
         return draft
     if routing.is_call(target):
         if options:
             raise TypeError(f"{', '.join(options)}: no options of this target")
         frame_arrays.check_nulls(nulls)
+        check_known(target)
         draft.judge_call(target, copy, nulls)
         return draft
     return _as_array(draft, target, copy, nulls, options, alias_readonly)

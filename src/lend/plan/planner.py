@@ -381,6 +381,8 @@ def draw(
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
+    if aim.call is not None:
+        frames.check_known(aim.call)
     if target is None and device is None:
         raise TypeError("lend.to needs a target, or device= to say where the memory should be")
     where = None if device is None else Device(device)
@@ -420,7 +422,17 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
 
         return frames.survey(obj, copy)
     draft = Draft(obj, type(obj) is Buffer)
-    draft.look()
+    as_columns = routing.is_of_columns(obj)
+    try:
+        draft.look()
+        as_columns = False
+    except LendError:
+        if not as_columns:
+            raise
+    if as_columns:  # no array as it lies
+        from lend.plan import frames
+
+        return frames.survey(obj, copy)
     verdicts = {}
     for name in targets.ADAPTERS:
         library = targets.library(name)

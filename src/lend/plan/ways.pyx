@@ -62,9 +62,9 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     target : str, module, class or callable
         "numpy", "numpy.ma", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi"; of columns and tables also "polars",
         "pandas", "arro3" and "duckdb" (duckdb takes tables alone); the module, a class of it such as
-        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin); or any callable, which is called
-        with a View (with a Buffer if obj is one). Without a target, and with `device`, a View or Buffer of our own is
-        returned.
+        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin; of columns and tables also a
+        class below one that is made); or any callable, which is called with a View (with a Buffer if obj is one).
+        Without a target, and with `device`, a View or Buffer of our own is returned.
     copy : bool, optional
         None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
         fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused, and so

@@ -179,7 +179,7 @@ def lazy(table: "Table") -> UnsupportedLayout:
     return UnsupportedLayout.build(
         "this Table is lazy: its names and types are known, and its rows are still in the stream",
         came=shown(table),
-        remedy="x.batches(), one Table at a time; lend.table(x), all rows; or hand it to what takes a stream",
+        remedy="lend.table(x), all rows; x.batches(), one Table at a time; or hand it to what takes a stream",
     )
 
 

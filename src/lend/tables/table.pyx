@@ -42,7 +42,7 @@ cdef Table other_columns(Table table, tuple names, list columns, Py_ssize_t rows
     return made
 
 
-cdef Table lazy_table(object capsule, SchemaOwner types):
+cdef Table lazy_table(object capsule, SchemaOwner types, object lender):
     """A Table of which the types alone are known: its rows are still in the stream."""
     cdef Table made = Table.__new__(Table)
     made.types = types
@@ -51,6 +51,7 @@ cdef Table lazy_table(object capsule, SchemaOwner types):
     made.made = [None] * made.width
     made.rows = UNKNOWN_ROWS
     made.pending = capsule
+    made.lender = lender
     return made
 
 
@@ -245,9 +246,14 @@ cdef class Table:
         return name in self.names
 
     def select(self, keys):
-        """Some of the columns, by names or numbers, in the order given; the others are not even looked at."""
+        """Some of the columns, by names or numbers, in the order given; the others are not even looked at.
+
+        Of a lazy table it is a lazy one, to which the stream goes on.
+        """
         cdef list wanted = places(self.names, keys)
-        refuse_lazy(self)
+        if self.rows == UNKNOWN_ROWS:
+            from lend.tables import batches
+            return batches.select_lazily(self, wanted)
         names = self.names
         return other_columns(self, tuple([names[place] for place in wanted]),
                              [twin(column_at(self, place), None) for place in wanted], self.rows)
