@@ -111,7 +111,7 @@ def test_without_a_copy_the_first_column_that_would_be_copied_is_named():
     pytest.importorskip("polars")
     with pytest.raises(CopyRequired, match="column 's': polars keeps text and bytes in views") as caught:
         lend.to(table(), "polars", copy=False)
-    assert caught.value.remedy == "copy=None"
+    assert caught.value.remedy == "copy=None (polars copies)"
 
 
 def test_without_a_copy_what_is_shared_goes():

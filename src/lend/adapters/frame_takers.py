@@ -141,7 +141,7 @@ def format_of(dtype: "DType") -> str:
     return dtype.newbyteorder("native").arrow
 
 
-def refused(column: "Column", library: str, what: str, remedy: "str | None" = None) -> UnsupportedType:
+def refused(column: "Column", library: str, what: str, remedy: "str | Sequence[str] | None" = None) -> UnsupportedType:
     name = f"column {column.name!r}" if column.name else "this column"
     return UnsupportedType.build(
         f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
@@ -207,6 +207,15 @@ _POLARS_HAS_NO = {
     "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
     "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
 }  # fmt: skip
+_OTHERS = "the other columns: lend.table(x, columns=[...])"
+_INTERVALS = (
+    "numbers in its place: epoch_us(...) in a query of duckdb's; or of Python values, lend.column(x).tolist()", _OTHERS,
+)  # fmt: skip
+# of a nested type nothing but the whole is made anew
+_INSTEAD = {
+    "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
+    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', _OTHERS),
+}  # fmt: skip
 
 
 def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
@@ -219,7 +228,10 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
-            raise refused(column, "polars", what, 'lend.to(x, "pyarrow"), and a cast there')
+            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", _OTHERS)
+            if what == "union":
+                anew = ("its parts: lend.column(x).children", _OTHERS)
+            raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
         if format in ("u", "U", "z", "Z"):
@@ -300,11 +312,14 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         if format == "e":
-            raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
+            raise refused(column, "duckdb", "float of 16 bits", 'lend.to(lend.column(x), "pyarrow").cast("float32")')
         if format.startswith("d:") and format.endswith(",256"):
-            raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+            raise refused(
+                column, "duckdb", "decimal of 256 bits", "of 128 bits: pyarrow.array(lend.column(x).tolist())"
+            )
         if format == "tDn":
-            raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
+            what = "interval of nanoseconds (it drops them)"
+            raise refused(column, "duckdb", what, 'lend.to(lend.column(x), "pyarrow").cast("duration[us]")')
         if dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
@@ -337,7 +352,9 @@ def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any
 
 
 def _no_column(column: "Column", form: "str | None" = None) -> "Any":
-    raise UnsupportedLayout.build("duckdb takes tables, not columns", remedy='lend.to({"name": x}, "duckdb")')
+    raise UnsupportedLayout.build(
+        "duckdb takes tables, not columns", remedy='lend.to({"name": lend.column(x)}, "duckdb")'
+    )
 
 
 # -- pandas --------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "numpy", "numpy_nullable", "pyarrow")
 _NUMBERS = ("int", "uint", "float", "complex", "bool")
 _TEXTS = ("utf8", "large_utf8", "utf8_view")
+_FILLED = 'lend.to(x, "pandas", nulls=None): its nulls as they are, and fillna of pandas'
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -92,7 +93,7 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     kind = column.dtype.kind
     in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
     if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
-        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", "fillna of pandas, after")
+        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", _FILLED)
     if dtype_backend == "pyarrow":
         return _arrow(column, copy)
     if kind == "dictionary":
@@ -393,7 +394,8 @@ def give_frame(
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
-    givings = [plan(column, dtype_backend, nulls, copy) for column in table.columns]
+    ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
+    givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
     levels = said.get("index", []) if index != "column" else []
     places: list[int] = []

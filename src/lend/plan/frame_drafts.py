@@ -9,8 +9,8 @@ from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_forms, frame_words
-from lend.plan.steps import Plan, Step
+from lend.plan import frame_forms, frame_words, null_policies
+from lend.plan.steps import Plan, Step, amount
 from lend.protocols.classes import full_name
 from lend.tables.table import Table, of_columns
 
@@ -33,8 +33,8 @@ class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *("call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
-        *("taken_by", "taker", "thing", "verdicts"),
+        *("at", "call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
+        *("taken_by", "taker", "thing", "tried", "verdicts"),
     )
 
     def __init__(
@@ -47,6 +47,8 @@ class FrameDraft:
         index: "str | None" = None,
     ) -> None:
         self.index = index  # what became of that of pandas
+        self.at: Column | None = None  # which is looked at
+        self.tried = False  # drawn only to see whether it is refused
         self.rows = None if to_come else len(thing)
         self.obj = obj
         self.thing = thing
@@ -69,13 +71,15 @@ class FrameDraft:
         self._check_options(taker, options)
         made_of = "table" if type(self.thing) is Table else "column"
         if (form is not None and taker.classes[form] != made_of) or getattr(taker, made_of) is None:
+            for column in self.columns() if form is None else ():
+                taker.judge(column, self.rows)  # that it is of no type that is taken comes first
             raise UnsupportedLayout.build(
                 f"a {made_of} is not handed on as {form or taker.name}",
                 wanted=form or taker.name,
                 came=self.came,
-                remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+                remedy=f'lend.to(x, "{taker.name}")' if form else f'a table: lend.to({{"name": x}}, "{taker.name}")',
             )
-        for column in self._columns():
+        for column in self.columns():
             frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(
@@ -90,23 +94,31 @@ class FrameDraft:
             asked |= self._wishes()
         self.forms, self.verdicts = [], []
         # no comprehensions: the frame of one keeps what it closes over, and an error the frame
-        for column in self._columns() if taker.arrow else ():
-            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+        for column in self.columns() if taker.arrow else ():
+            self.at, way = column, null_policies.of_column(self.nulls, column)
+            wished = frame_forms.draft_of(column, taker.name, way, copy, to_come=self.rows is None)
             self.forms.append(wished)
-        for column in self._columns():
+        for column in self.columns():
+            self.at = column
+            if not taker.arrow:
+                asked["nulls"] = null_policies.of_column(self.nulls, column)
             verdict = taker.judge(column, self.rows, **asked)
             self.verdicts.append((column, verdict))
+        self.at = None
         copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
         if copy is False and copied:
             column, verdict = copied[0]
+            price = f"{taker.name} copies"
+            if all(one.nbytes is not None and not one.theirs for _, one in copied):
+                price = f"a copy of {amount(sum(one.nbytes or 0 for _, one in copied))}, counted"
             raise CopyRequired.build(
-                f"{refusals.named(column)}: {verdict.why}",
+                frame_words.why_copied(column, verdict.why, taker.name),
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
-                tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
-                remedy=["copy=None", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
+                tried=[frame_words.why_copied(one, its.why, taker.name) for one, its in copied[1:4]] or None,
+                remedy=[f"copy=None ({price})", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
                 if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
-                else "copy=None",
+                else f"copy=None ({price})",
             )
 
     def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
@@ -119,7 +131,7 @@ class FrameDraft:
                 came=self.came,
                 remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
             )
-        for column in self._columns():
+        for column in self.columns():
             if nulls == "forbid":
                 inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
             if copy is True:
@@ -158,7 +170,7 @@ class FrameDraft:
                 remedy='names="unique", which numbers them; or table.select([...])',
             )
 
-    def _columns(self) -> "tuple[Column, ...]":
+    def columns(self) -> "tuple[Column, ...]":
         return self.thing.columns if type(self.thing) is Table else (self.thing,)
 
     @property
@@ -201,6 +213,10 @@ class FrameDraft:
         if self.taker is None:
             return _name_of(self.call)
         return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+
+    def _makes_structs(self) -> bool:
+        each = self.nulls.values() if type(self.nulls) is dict else (self.nulls,)
+        return any(way == "struct" for way in each if isinstance(way, str))
 
     def _renamed(self) -> "list[str]":
         """Notes of the names that the target changes."""
@@ -259,7 +275,7 @@ class FrameDraft:
         if (
             self.taker is not None
             and self.taker.name == "pyarrow"
-            and (self.nulls == "struct" or any(map(_has_unknown_name, self._columns())))
+            and (self._makes_structs() or any(map(_has_unknown_name, self.columns())))
         ):
             notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
         notes += self.noted()

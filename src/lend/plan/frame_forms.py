@@ -14,6 +14,7 @@ from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of,
 from lend.columns.isolating import isolated
 from lend.columns.masked_structs import NAME
 from lend.columns.runs import Wish
+from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import UnsupportedType
 from lend.views import values
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
     from lend.columns.drafts import Filling
 
+_FILLABLE = ("bool", "int", "uint", "float", "bfloat", "datetime", "timedelta", "date", "time")
+# what puts a value under the nulls of text there
+_FILLERS = {
+    "polars": ", and fill_null of polars", "pyarrow": ", and fill_null of pyarrow", "duckdb": ", and coalesce() there",
+}  # fmt: skip
 _STRUCTS = ("pyarrow", "polars", "arro3")
 
 
@@ -79,12 +85,13 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
     """A value of the dtype's own under the nulls, in Arrow's form."""
     parts = Anatomy(column)
     is_bool = parts.layout == "bits" or parts.dtype.kind == "bool"
-    if (parts.layout not in ("fixed", "bits")) or parts.dtype.dictionary is not None:
+    odd = parts.layout not in ("fixed", "bits") or base(parts.dtype).kind not in _FILLABLE
+    if odd or parts.dtype.dictionary is not None:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of {parts.dtype!s:.200}, under whose nulls lend puts no value",
             wanted=library,
             came=refusals.came(column),
-            remedy=f'fill_null of its library after lend.to(x, "{library}")',
+            remedy=f'lend.to(x, "{library}", nulls=None): its nulls as they are{_FILLERS.get(library, "")}',
         )
     if is_bool:
         if value is not True and value is not False:

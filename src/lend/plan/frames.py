@@ -5,6 +5,7 @@ Arrays of one column (numpy, torch and so on) are made by the planner of arrays,
 """
 
 import sys
+from functools import partial
 
 from lend import front_columns
 from lend._core.copies import LookedAt
@@ -16,7 +17,7 @@ from lend.adapters.frame_takers import TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_remedy
-from lend.plan import frame_arrays, frame_words, routing, work
+from lend.plan import frame_arrays, frame_words, null_policies, remedies, routing, targets, work
 from lend.plan.frame_drafts import FrameDraft
 from lend.plan.steps import Plan, amount
 from lend.protocols.classes import full_name, module_of, shows
@@ -174,11 +175,11 @@ def draw(
         index = options.pop("index")
     asked = (target, found, copy, nulls, options, alias_readonly)
     if looking or not front_columns.gives_once(obj):
-        return _drawn(take(obj, copy, looking, index), *asked)
+        return _proven(take(obj, copy, looking, index), *asked)
     _refuse_early(obj, asked)
     draft = take(obj, copy, looking, index)
     try:
-        return _drawn(draft, *asked)
+        return _proven(draft, *asked)
     except LendError as refusal:
         gone = "of a new reader: this one gave its rows before they were refused (t = lend.table(x) keeps them)"
         change_remedy(refusal, f"{refusal.remedy}\n{gone}" if refusal.remedy else gone)
@@ -189,7 +190,81 @@ def _refuse_early(obj: "Any", asked: "tuple[Any, ...]") -> None:
     """What the types alone refuse of who gives its rows once is refused while they are still there."""
     described = guarded(front_columns.described)(obj)
     if described is not None:
-        _drawn(FrameDraft(obj, described, "", to_come=True), *asked)
+        _proven(FrameDraft(obj, described, "", to_come=True), *asked)
+
+
+def _proven(
+    draft: FrameDraft,
+    target: "Any",
+    found: "tuple[Taker, str | None] | None",
+    copy: "bool | None",
+    nulls: "Any",
+    options: "dict[str, Any]",
+    alias_readonly: bool,
+) -> "FrameDraft | Draft | ArraysDraft":
+    """The way, or a refusal whose remedies were tried."""
+    null_policies.check(nulls, draft.thing)
+    try:
+        return _drawn(draft, target, found, copy, nulls, options, alias_readonly)
+    except LendError as refusal:
+        given = {"copy": copy, "nulls": nulls, "index": draft.index, **options}
+        if alias_readonly:
+            given["alias_readonly"] = True
+        given = {name: value for name, value in given.items() if value is not None}
+        table = type(draft.thing) is Table
+        column = draft.at.name if table and draft.at is not None else None
+        _say_column(refusal, draft)
+        remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, _nullable(draft) if table else [])
+        raise
+
+
+def _say_column(refusal: LendError, draft: FrameDraft) -> None:
+    """Let a refusal of a column of a table name that as the caller reaches it."""
+    if type(draft.thing) is not Table or draft.at is None or refusal.remedy is None:
+        return
+    name = draft.at.name
+    alone = name and sum(other.name == name for other in draft.columns()) == 1
+    place = remedies.written(name if alone else draft.columns().index(draft.at))
+    change_remedy(refusal, refusal.remedy.replace("lend.column(x)", f"lend.table(x)[{place}]"))
+
+
+def _tried(draft: FrameDraft, target: str, keywords: "dict[str, Any]") -> "tuple[LendError, str | None] | None":
+    """How a way is refused, and the column that it is about; nothing is done but to draw it."""
+    again = FrameDraft(draft.obj, draft.thing, draft.taken_by, to_come=draft.rows is None, index=draft.index)
+    again.tried = True
+    options = dict(keywords)
+    copy, nulls = options.pop("copy", None), options.pop("nulls", None)
+    found, alias_readonly = taker_of(target), options.pop("alias_readonly", False)
+    if found is None or found[0].name != "pandas":
+        options.pop("index", None)
+    try:
+        null_policies.check(nulls, draft.thing)
+        _drawn(again, target, found, copy, nulls, options, alias_readonly)
+    except LendError as refusal:
+        _say_column(refusal, again)
+        return refusal.with_traceback(None), None if again.at is None else again.at.name
+    except ImportError:
+        return None  # that it is not installed it says by itself
+    except (KeyError, TypeError, ValueError):
+        return LendError(), None
+    return None
+
+
+def _nullable(draft: FrameDraft) -> "list[str]":
+    """The columns of a table that have nulls."""
+    try:
+        return [column.name for column in draft.columns() if draft.rows and column.null_count]
+    except LendError:
+        return []  # what contradicts itself, or is on a device
+
+
+def _options_of(target: str) -> "tuple[str, ...]":
+    """The options that a target has."""
+    found = taker_of(target)
+    if found is not None:
+        return ("nulls", *found[0].options)
+    library = targets.resolve(target).library
+    return () if library is None else ("nulls", *library.options)
 
 
 def _drawn(
@@ -203,7 +278,6 @@ def _drawn(
 ) -> "FrameDraft | Draft | ArraysDraft":
     if found is not None:
         taker, form = found
-        frame_arrays.check_nulls(nulls)
         draft.nulls = nulls
         if not is_installed(taker.name.partition(".")[0]):
             raise ImportError(f"{taker.name} is not installed: python -m pip install {taker.package}")
@@ -212,7 +286,6 @@ def _drawn(
     if routing.is_call(target):
         if options:
             raise TypeError(f"{', '.join(options)}: no options of this target")
-        frame_arrays.check_nulls(nulls)
         draft.judge_call(target, copy, nulls)
         return draft
     return _as_array(draft, target, copy, nulls, options, alias_readonly)
