@@ -4,6 +4,7 @@
 """
 
 import sys
+from functools import partial
 
 from lend._core.letting_go import lets_go
 from lend.adapters import advice
@@ -51,6 +52,12 @@ def is_of_pandas(cls: type) -> bool:
     """Whether our adapter for pandas takes objects of a class."""
     adapter = adapter_of(cls)
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
+
+
+def is_frame(obj: "Any") -> bool:
+    """Whether it is a DataFrame of pandas, also one that narwhals wraps."""
+    cls = type(_unwrapped(obj))
+    return is_of_pandas(cls) and bool(_pandas().is_frame(cls))
 
 
 # whose host methods are no copies off a device, as they refuse what is not the host's
@@ -355,13 +362,24 @@ def with_index(
     take: "Take",
     copy: "bool | None",
     nulls: "Any" = None,
-) -> "Table":
-    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata"."""
+    objects: bool = False,
+) -> "Table | None":
+    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata".
+
+    `objects`: these are read as nested data, also those of a dict. None of what has no objects of pandas'.
+    """
     from lend.adapters import column_wishes
 
     obj = _unwrapped(obj)
-    _check_index(obj, index)
-    made: Table = _pandas().table(obj, keys, take, copy, index)
+    if index is not None:
+        _check_index(obj, index)
+    made: Table
+    if objects and isinstance(obj, dict):
+        made = of_dict(obj, keys, partial(_nested, take), copy)
+    elif is_of_pandas(type(obj)):
+        made = _pandas().table(obj, keys, take, copy, index, objects)
+    else:
+        return None
     return made if copy is not True and nulls is None else column_wishes.met_by_all(made, copy is True, nulls)
 
 
@@ -373,6 +391,10 @@ def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
     return made
+
+
+def _nested(take: "Take", obj: "Any", copy: "bool | None") -> "Column":
+    return nested(obj, take, copy)
 
 
 def _pandas() -> "Any":

@@ -101,10 +101,10 @@ def _leased(obj: "Any") -> "Any":
 class _Wish:
     """What who asked wants of every column, and how others are taken."""
 
-    __slots__ = ("copy", "nested", "take")
+    __slots__ = ("copy", "nested", "take", "what")
 
-    def __init__(self, take: "Take", copy: "bool | None", nested: bool) -> None:
-        self.take, self.copy, self.nested = take, copy, nested
+    def __init__(self, take: "Take", copy: "bool | None", nested: bool, what: str = "column") -> None:
+        self.take, self.copy, self.nested, self.what = take, copy, nested, what
 
     def check(self, what: str, why: str, came: str, remedy: str) -> None:
         """Refuse a copy that is not wanted."""
@@ -268,7 +268,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
         "copy=None, which makes text of strings in a copy",
     )
     if found != "string" and not wish.nested:
-        raise _mixed(array, name, came)
+        raise _mixed(array, name, came, wish.what)
     made = _converted(array, found == "string", name, came)
     column = wish.take(made, None)
     copies.note(
@@ -278,7 +278,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     return _named(column, name, {b"pandas.dtype": word})
 
 
-def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
+def _mixed(array: "Any", name: str, came: str, what: str) -> UnsupportedType:
     """Names the first row whose object is no text."""
     from pandas import isna
 
@@ -287,7 +287,7 @@ def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy="lend.column(series, nested=True) of it alone, where pyarrow finds a type for all; or its .astype()",
+        remedy=f"lend.{what}(x, nested=True), where pyarrow finds a type for all, also in lend.to; or .astype()",
     )
 
 
@@ -349,7 +349,7 @@ def columns_of(
     lease = frame.copy(deep=False)
     labels = list(lease.columns)
     names = [kinds.text_of(label) for label in labels]
-    wish = _Wish(take, copy, nested)
+    wish = _Wish(take, copy, nested, "table")
     wanted = range(len(names)) if keys is None else kinds.places(names, keys)
     found = _by_blocks(lease, names, wanted, wish) or _by_series(lease, names, wanted, wish)
     made = Taken([names[place] for place in wanted], found, len(lease))
@@ -411,7 +411,12 @@ def _names(frame: "Any") -> "list[str]":
 
 @lets_go
 def table(
-    obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None", index: "str | None" = None
+    obj: "Any",
+    keys: "Iterable[str | int] | None",
+    take: "Take",
+    copy: "bool | None",
+    index: "str | None" = None,
+    nested: bool = False,
 ) -> "Any":
     from lend.tables import table as tables
 
@@ -425,5 +430,5 @@ def table(
     if keys is not None:
         keys = kinds.places(_names(obj), keys)
         index = index or "drop"  # whoever names the columns did not name it
-    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, index=index, keys=keys))(obj)
+    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, nested=nested, index=index, keys=keys))(obj)
     return made.of_columns(tuple(taken.names), taken.columns, taken.length, taken.metadata or None)

@@ -16,6 +16,7 @@ from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_words, targets
 from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, under_nulls
 from lend.plan.steps import Plan, Step, amount
+from lend.tables import index_note
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -89,12 +90,16 @@ def _no_policy(nulls: str, name: str) -> UnsupportedType:
 class ArraysDraft:
     """The way of a column to one array, or of a table to several."""
 
-    __slots__ = ("asked", "each", "frame", "parts", "stacked")
+    __slots__ = ("asked", "each", "frame", "left", "parts", "stacked")
 
     def __init__(self, frame: "FrameDraft", asked: Asked, each: "dict[str, Asked]") -> None:
         self.frame, self.asked = frame, asked
         self.each = each  # what was asked for some columns by their names
         self.stacked = asked.stack and type(frame.thing) is Table
+        self.left = frame.left
+        if type(frame.thing) is Table and not self.left:
+            self.left = [frame.thing.names[place] for place in index_note.index_of(frame.thing)]
+            frame.thing = index_note.without(frame.thing)
         thing = frame.thing
         self.parts: list[Any]
         if type(thing) is Column:
@@ -260,7 +265,7 @@ class ArraysDraft:
                 steps.append(Step("give", f"{frame_words.listed(given, len(self.parts))}, as {self._made()}"))
         for part in self.parts:
             notes += [note for note in part.notes() if note not in notes]
-        notes += frame.noted()
+        notes += [_left_out(self.left)] if self.left else frame.noted()
         if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
@@ -271,6 +276,12 @@ class ArraysDraft:
             steps=steps,
             notes=notes,
         )
+
+
+def _left_out(names: "list[str]") -> str:
+    """The note of an index that is none of the arrays."""
+    listed, are = ", ".join(map(repr, names)), "is" if len(names) == 1 else "are"
+    return f'the index is left out: {listed} {are} no data; index="column" has it as columns'
 
 
 def _is_text(column: Column) -> bool:

@@ -34,7 +34,7 @@ class FrameDraft:
 
     __slots__ = (
         *("at", "call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
-        *("taken_by", "taker", "thing", "tried", "verdicts"),
+        *("left", "taken_by", "taker", "thing", "tried", "verdicts"),
     )
 
     def __init__(
@@ -47,6 +47,7 @@ class FrameDraft:
         index: "str | None" = None,
     ) -> None:
         self.index = index  # what became of that of pandas
+        self.left: list[str] = []  # the names that an index would have as columns, which was not taken
         self.at: Column | None = None  # which is looked at
         self.tried = False  # drawn only to see whether it is refused
         self.rows = None if to_come else len(thing)

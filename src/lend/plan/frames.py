@@ -11,7 +11,7 @@ from lend import front_columns
 from lend._core.copies import LookedAt
 from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
-from lend.adapters import columns
+from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import TAKERS, Taker
 from lend.adapters.rules import is_installed
@@ -64,24 +64,32 @@ def _taker_of_class(target: "Any") -> "tuple[Taker, str | None] | None":
 
 
 @lets_go
-def take(obj: "Any", copy: "bool | None" = None, looking: bool = False, index: "str | None" = None) -> FrameDraft:
+def take(
+    obj: "Any",
+    copy: "bool | None" = None,
+    looking: bool = False,
+    index: "str | None" = None,
+    nested: bool = False,
+) -> FrameDraft:
     """Take an object as the column or the table that it is; `looking`, what gives its rows once is left as it is.
 
-    `index`: what becomes of the index of a DataFrame, as `lend.table` says.
+    `index`, `nested`: what becomes of the index and the objects of pandas, as `lend.table` says.
     """
     copy = False if copy is False else None  # a copy of all is made on the way to the target, if it needs one
     if not looking:
-        return _take(obj, copy, False, index)
+        return _take(obj, copy, False, index, nested)
     with LookedAt() as copied:
-        draft = _take(obj, copy, True, index)
+        draft = _take(obj, copy, True, index, nested)
     draft.copied = copied
     return draft
 
 
-def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None") -> FrameDraft:
-    if index is not None:
-        table = front_columns.table(obj, copy=copy, index=index)
+def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None", nested: bool) -> FrameDraft:
+    if index is not None or (nested and (issubclass(type(obj), dict) or columns.is_frame(obj))):
+        table = front_columns.table(obj, copy=copy, index=index, nested=nested)
         return FrameDraft(obj, table, _way(obj, "Arrow stream"), index=index)
+    if nested and columns.is_of_pandas(type(obj)):
+        return FrameDraft(obj, front_columns.column(obj, copy=copy, nested=True), frame_words.AS_IT_LIES)
     tensor = work.peek(obj) if looking and capsule_offered(obj) is not None else None
     if tensor is not None:
         return FrameDraft(obj, front_columns.column(tensor, copy=copy), str(CAPSULE.name))
@@ -168,16 +176,24 @@ def draw(
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
-    index = None
+    index, nested = None, options.get("nested", False)
     found = taker_of(target)
+    if "nested" in options:
+        if nested is not True and nested is not False:
+            raise TypeError(f"nested is True or False, not {nested!r:.60}")
+        options = {name: value for name, value in options.items() if name != "nested"}
     if "index" in options and (found is None or found[0].name != "pandas"):
         options = dict(options)
         index = options.pop("index")
     asked = (target, found, copy, nulls, options, alias_readonly)
     if looking or not front_columns.gives_once(obj):
-        return _proven(take(obj, copy, looking, index), *asked)
+        bare = index is None and found is None and routing.is_for_arrays(target) and columns.is_frame(obj)
+        draft = take(obj, copy, looking, "drop" if bare else index, nested)
+        if bare:  # it is no data, and need not be made columns
+            draft.index, draft.left = None, pandas_index.carried(obj) or []
+        return _proven(draft, *asked, nested)
     _refuse_early(obj, asked)
-    draft = take(obj, copy, looking, index)
+    draft = take(obj, copy, looking, index, nested)
     try:
         return _proven(draft, *asked)
     except LendError as refusal:
@@ -201,6 +217,7 @@ def _proven(
     nulls: "Any",
     options: "dict[str, Any]",
     alias_readonly: bool,
+    nested: bool = False,
 ) -> "FrameDraft | Draft | ArraysDraft":
     """The way, or a refusal whose remedies were tried."""
     null_policies.check(nulls, draft.thing)
@@ -208,8 +225,7 @@ def _proven(
         return _drawn(draft, target, found, copy, nulls, options, alias_readonly)
     except LendError as refusal:
         given = {"copy": copy, "nulls": nulls, "index": draft.index, **options}
-        if alias_readonly:
-            given["alias_readonly"] = True
+        given |= {"nested": nested or None, "alias_readonly": alias_readonly or None}
         given = {name: value for name, value in given.items() if value is not None}
         table = type(draft.thing) is Table
         column = draft.at.name if table and draft.at is not None else None
@@ -231,12 +247,13 @@ def _say_column(refusal: LendError, draft: FrameDraft) -> None:
 def _tried(draft: FrameDraft, target: str, keywords: "dict[str, Any]") -> "tuple[LendError, str | None] | None":
     """How a way is refused, and the column that it is about; nothing is done but to draw it."""
     again = FrameDraft(draft.obj, draft.thing, draft.taken_by, to_come=draft.rows is None, index=draft.index)
-    again.tried = True
+    again.left, again.tried = draft.left, True
     options = dict(keywords)
     copy, nulls = options.pop("copy", None), options.pop("nulls", None)
     found, alias_readonly = taker_of(target), options.pop("alias_readonly", False)
     if found is None or found[0].name != "pandas":
         options.pop("index", None)
+    options.pop("nested", None)
     try:
         null_policies.check(nulls, draft.thing)
         _drawn(again, target, found, copy, nulls, options, alias_readonly)

@@ -348,6 +348,9 @@ class Draft:
         return [] if how is None else [f"may reallocate: {how}; lend.to and verify() look again, exports do not"]
 
 
+_OF_PANDAS = ("index", "nested")  # options of what is taken
+
+
 def _check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
@@ -375,7 +378,9 @@ def draw(
     asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         # what becomes of the index of a DataFrame is asked when it is taken, whoever gets it
-        targets.resolve(target).check_options({name: value for name, value in options.items() if name != "index"})
+        targets.resolve(target).check_options(
+            {name: value for name, value in options.items() if name not in _OF_PANDAS}
+        )
     filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
