@@ -100,7 +100,8 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
         As for `lend.column`, of each column whose type has such values.
     index : str, optional
         Of a DataFrame of pandas. None: an index that says something becomes columns, and is noted in the metadata, so
-        that pandas gets it back; arrays of the table leave it out. "column": columns alone. "drop": left out. "metadata": a RangeIndex, as numbers.
+        that pandas gets it back; arrays of the table leave it out. "column": columns alone. "drop": left out.
+        "metadata": a RangeIndex, as numbers.
     columns : sequence of str or int, optional
         Those that are wanted, in this order; nothing of the others is looked at.
     lazy : bool, optional

@@ -111,6 +111,31 @@ def test_calls_that_a_refusal_names_are_not_refused(obj, is_table, target):
                     assert f"{option}=" in call or f"without {option}=" in line, (options, line)
 
 
+ARRAYS = {
+    "complex": np.zeros(2, "complex64"),
+    "long": np.zeros(2, "longdouble"),
+    "years": np.zeros(2, "M8[Y]"),
+    "weeks": np.zeros(2, "m8[W]"),
+    "objects": np.array([{}, 1], dtype=object),
+    "text": np.array(["a", "b"]),
+    "masked": np.ma.array([1, 2], mask=[0, 1]),
+    "masked text": np.ma.array(["a", "b"], mask=[0, 1]),
+    "records": np.zeros(2, [("a", "i4"), ("b", "U2")]),
+    "bytes": np.array([b"a", b"b"]),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "pyarrow", "polars", "pandas"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_calls_that_a_refusal_of_an_array_names_are_not_refused(name, target):
+    for obj in (ARRAYS[name], {"a": ARRAYS[name]}, lend.column(ARRAYS[name]) if name != "objects" else ARRAYS[name]):
+        refusal = refusal_of(obj, target, {})
+        if refusal is not None:
+            assert lines_of(refusal), str(refusal)
+            for call in calls_of(refusal):
+                assert follow(call, obj) is not None, call
+
+
 def test_options_that_are_needed_together_are_named_together():
     obj = pa.table({"i": [1, None], "s": ["a", None]})
     calls = calls_of(refusal_of(obj, "numpy", {}))

@@ -79,7 +79,12 @@ def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
     if view.ndim != 1:
         raise not_one_dimension(view)
     if dtype.has_objects:
-        raise _objects(view)
+        from lend.adapters import text
+
+        made = text.of_objects(view, take, copy)
+        if made is None:
+            raise _objects(view)
+        return made
     if dtype.fields is not None:
         return of_records(view, take, copy)
     if dtype.shares_bytes:
@@ -197,6 +202,10 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
 def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") -> "Column":
     """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
     if isinstance(refusal, UnsupportedType):
+        from lend.adapters import text
+
+        if text.holds_strings(obj):
+            return text.of_strings(obj, take, copy)
         for method in _INTERFACES:
             parted = _unmasked(obj, method)
             if parted is not None:

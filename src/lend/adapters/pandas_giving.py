@@ -94,12 +94,14 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
     if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
         raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", _FILLED)
-    if dtype_backend == "pyarrow":
+    if dtype_backend == "pyarrow" and kind != "text":
         return _arrow(column, copy)
     if kind == "dictionary":
         if not pandas_categories.fits(column):
             return _arrow(column, copy)
         return pandas_categories.give(Giving(column, "category"), copy, plan)
+    if kind == "text":
+        return _strings(column, dtype_backend)
     if kind in _TEXTS:
         return _text(column, dtype_backend, copy)
     if kind in _NUMBERS and (column.dtype.bits <= 64 or kind == "complex"):
@@ -282,6 +284,17 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
         return pd.arrays.ArrowStringArray(array, dtype=pd.StringDtype("pyarrow", na_value=np.nan if nan else pd.NA))
 
     giving.values = made
+    return giving
+
+
+def _strings(column: "Column", backend: str) -> Giving:
+    """Text of NumPy's, which pyarrow makes anew."""
+    from lend.adapters import text
+
+    _pyarrow(column)
+    giving = Giving(column, "str")
+    giving.wrote(None if len(column) else 0, "pyarrow makes text of NumPy's strings")
+    giving.values = lambda: plan(text.column_of(column, "pyarrow"), backend).values()
     return giving
 
 

@@ -103,7 +103,7 @@ class FrameDraft:
             self.at = column
             if not taker.arrow:
                 asked["nulls"] = null_policies.of_column(self.nulls, column)
-            verdict = taker.judge(column, self.rows, **asked)
+            verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
         self.at = None
         copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]

@@ -6,6 +6,7 @@ Each is a draft, which tells its bytes before it is carried out.
 from functools import partial
 
 from lend._core import kernels
+from lend.adapters import text
 from lend.adapters.frame_takers import TO_COME
 from lend.columns import forms, inside, refusals, roles, run_refusals
 from lend.columns.anatomy import Anatomy
@@ -44,6 +45,28 @@ class ToCome:
         self.source, self.reasons = source, [TO_COME]
 
 
+class MadeText:
+    """Stands for the draft of text of NumPy's, of which a library makes text: how many bytes it alone knows."""
+
+    same = False
+
+    def __init__(self, source: Column, taker: str) -> None:
+        self.source, self.taker = source, taker
+        name = text.library(refusals.named(source), refusals.came(source), taker)
+        self.nbytes = None if len(source) else 0
+        self.reasons = [f"{name} makes text of NumPy's strings"]
+
+    def make(self) -> Column:
+        return text.column_of(self.source, self.taker)
+
+
+def shown(column: Column) -> Column:
+    """A column with the type that a library will be given, for it to judge."""
+    if column.dtype.kind != "text":
+        return column
+    return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+
+
 def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *, to_come: bool = False) -> "Any":
     """The draft of a column for a library that takes Arrow data."""
     if nulls in ("mask", "nan", "object") or (nulls == "struct" and library not in _STRUCTS):
@@ -54,6 +77,8 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
         inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
+    elif column.dtype.kind == "text":
+        return MadeText(column, library)
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))
     else:

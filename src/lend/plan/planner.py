@@ -6,7 +6,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 
 from lend import doors, front
 from lend._core.letting_go import lets_go
-from lend.adapters import advice, columns, pandas_index
+from lend.adapters import advice, columns, pandas_index, text
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -401,18 +401,26 @@ def draw(
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
         other = routing.takes_columns(target) or routing.is_call(target)
-        if device is not None or not (other and routing.is_of_columns(obj)):
+        if device is not None or not (other and (routing.is_of_columns(obj) or text.holds_strings(obj))):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
     else:
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
+        other = other or _is_text(draft.facts, target)
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
+
+
+def _is_text(facts: Facts, target: "Any") -> bool:
+    """Whether it is of strings, of which a library that takes columns has text."""
+    from lend.plan import frames
+
+    return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
 
 
 @lets_go
@@ -463,6 +471,8 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
+    if _is_text(draft.facts, target):
+        return None
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules
     if draft.reasons or draft.packing is not None or not rules.steady:
