@@ -3,7 +3,7 @@
 import pytest
 
 import lend
-from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LeaseLost, LendError, UnsupportedLayout, UnsupportedType
 
 np = pytest.importorskip("numpy")
 
@@ -96,8 +96,16 @@ def test_another_dtype_is_a_copy_too():  # COPY-4
 @pytest.mark.parametrize("values", [[1, None], [True, None], ["x", "y"]], ids=["nulls", "bools with nulls", "text"])
 def test_an_array_of_what_numpy_has_no_word_for_is_refused_however_it_is_asked_for(values, chunks, copy):  # COPY-4
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(UnsupportedType):
+    with pytest.raises(CopyRequired if copy is False else UnsupportedType) as refused:
         np.array(lend.column(pa.chunked_array([values] * chunks)), copy=copy)
+    assert copy is not False or 'lend.to(x, "numpy", nulls="object")' in str(refused.value)
+
+
+def test_a_released_column_is_told_as_such_whatever_may_be_copied():  # COPY-4
+    column = lend.column(np.arange(3))
+    column.release()
+    with pytest.raises(LeaseLost):
+        np.asarray(column, copy=False)
 
 
 def test_plain_numbers_are_an_array_over_their_memory():  # COPY-4

@@ -4,6 +4,8 @@ Every refusal here is known to be a panic, an unrelated error or a wrong value i
 the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duckdb 2.0, nanoarrow 0.9.
 """
 
+import sys
+
 from lend.adapters import alignment
 from lend.adapters.rules import Reason
 from lend.errors import UnsupportedLayout, UnsupportedType
@@ -11,7 +13,7 @@ from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -167,9 +169,33 @@ def _shared_by(library: str) -> "Callable[..., Verdict]":
     return judge
 
 
+# extension types that pandas tells pyarrow of, once they are asked for
+_OF_PANDAS = ("pandas.interval", "pandas.period")
+
+
+def told_to_pyarrow(dtype: "DType") -> bool:
+    """Whether pyarrow knows all extension types in a dtype, or will by what pandas tells it."""
+    names = [part.extension[0] for part in parts_of(dtype) if part.extension is not None]
+    known = _OF_PANDAS if "pandas" in sys.modules else ()
+    return all(name.startswith("arrow.") or name in known for name in names)
+
+
+def _tell_pyarrow(columns: "Iterable[Column]") -> None:
+    """Let pandas tell pyarrow of its extension types, as it does when it makes such arrays, so that they keep them."""
+    if "pandas" not in sys.modules:
+        return
+    if any(part.extension is not None and part.extension[0] in _OF_PANDAS
+           for column in columns for part in parts_of(column.dtype)):  # fmt: skip
+        try:  # noqa: SIM105 - contextlib is not needed for this alone
+            __import__("pandas.core.arrays.arrow.extension_types")
+        except ImportError:
+            pass  # another release of pandas: the name is lost
+
+
 def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
+    _tell_pyarrow([column])
     if form == "pyarrow.lib.ChunkedArray" or (len(column.chunks) != 1 and form != "pyarrow.lib.Array"):
         return pa.chunked_array(column)
     return pa.array(column)
@@ -178,6 +204,7 @@ def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
 def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
+    _tell_pyarrow(table.columns)
     made = pa.table(table)
     if form != "pyarrow.lib.RecordBatch":
         return made

@@ -202,7 +202,9 @@ def _parts(values: "Any", name: str, wish: _Wish) -> "tuple[Any, Any]":
 def _arrow(values: "Any", name: str, wish: _Wish) -> "Column":
     """What pandas keeps in Arrow's arrays: each chunk with its own lease and offset."""
     dtype = values.dtype
-    told = {b"pandas.dtype": kinds.word_of(dtype).encode()} if kinds.is_string(dtype) else None
+    word = kinds.word_of(dtype)
+    # text may be kept in two ways, and what Arrow has as a dictionary would come back as categories
+    told = {b"pandas.dtype": word.encode()} if kinds.is_string(dtype) or word.startswith("dictionary") else None
     return _named(wish.take(values.__arrow_array__(), wish.copy), name, told)
 
 

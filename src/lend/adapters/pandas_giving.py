@@ -97,7 +97,8 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     if dtype_backend == "pyarrow" and kind != "text":
         return _arrow(column, copy)
     if kind == "dictionary":
-        if not pandas_categories.fits(column):
+        in_arrow = column.metadata.get(b"pandas.dtype", b"").startswith(b"dictionary") and dtype_backend == "auto"
+        if in_arrow or not pandas_categories.fits(column):
             return _arrow(column, copy)
         return pandas_categories.give(Giving(column, "category"), copy, plan)
     if kind == "text":

@@ -4,7 +4,7 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TO_COME, Taker, Verdict, parts_of, unique
+from lend.adapters.frame_takers import TO_COME, Taker, Verdict, told_to_pyarrow, unique
 from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.copies import Copy
-
-
-def _has_unknown_name(column: Column) -> bool:
-    """Whether it is of an extension type that is none of Arrow's own."""
-    return any(
-        part.extension is not None and not part.extension[0].startswith("arrow.") for part in parts_of(column.dtype)
-    )
 
 
 class FrameDraft:
@@ -276,9 +269,11 @@ class FrameDraft:
         if (
             self.taker is not None
             and self.taker.name == "pyarrow"
-            and (self._makes_structs() or any(map(_has_unknown_name, self.columns())))
+            and (self._makes_structs() or not all(told_to_pyarrow(column.dtype) for column in self.columns()))
         ):
-            notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
+            notes.append(
+                "pyarrow keeps the name of an extension type that it does not know in tables alone, in no dictionary"
+            )
         notes += self.noted()
         if self.taken_by == frame_words.AS_IT_LIES and self.rows:
             notes.append(frame_words.LENT_BLOCKS)
