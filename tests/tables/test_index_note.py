@@ -51,6 +51,15 @@ def test_arrays_of_a_frame_are_its_columns_and_that_is_told(name, target):
     assert any(note.startswith("the index is left out: ") for note in lend.explain(lend.table(frame), target).notes)
 
 
+def test_it_is_told_of_a_frame_that_narwhals_wraps():
+    wrapped = pytest.importorskip("narwhals").from_native(INDEXES["named"][0]())
+    assert list(lend.to(wrapped, "numpy")) == ["a", "b"]
+    assert (
+        "the index is left out: 'k' is no data; index=\"column\" has it as columns"
+        in lend.explain(wrapped, "numpy").notes
+    )
+
+
 @each_index
 def test_nothing_is_copied_for_it(name):
     frame = INDEXES[name][0]().astype("float64")

@@ -56,7 +56,7 @@ def is_of_pandas(cls: type) -> bool:
 
 def is_frame(obj: "Any") -> bool:
     """Whether it is a DataFrame of pandas, also one that narwhals wraps."""
-    cls = type(_unwrapped(obj))
+    cls = type(unwrapped(obj))
     return is_of_pandas(cls) and bool(_pandas().is_frame(cls))
 
 
@@ -379,7 +379,7 @@ def with_index(
     """
     from lend.adapters import column_wishes
 
-    obj = _unwrapped(obj)
+    obj = unwrapped(obj)
     if index is not None:
         _check_index(obj, index)
     made: Table
@@ -395,7 +395,7 @@ def with_index(
 @lets_go
 def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     """A Column of what may be Python objects, of which nested data is made; of all else what `take` makes."""
-    obj = _unwrapped(obj)
+    obj = unwrapped(obj)
     if not is_of_pandas(type(obj)):
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
@@ -412,7 +412,7 @@ def _pandas() -> "Any":
     return pandas
 
 
-def _unwrapped(obj: "Any") -> "Any":
+def unwrapped(obj: "Any") -> "Any":
     """What narwhals wraps, or the object itself."""
     from lend.adapters import narwhals
 

@@ -211,7 +211,7 @@ class ArraysDraft:
             f"stack=True makes one array of one dtype, and {why}",
             wanted=self.asked.wish.target,
             came=self.frame.came,
-            remedy="no stack=, for a dict of arrays; or the columns of one dtype: table.select([...])",
+            remedy="no stack=, for a dict of arrays; or the columns of one dtype: lend.table(x, columns=[...])",
         )
 
     def _check_names(self, table: Table) -> None:
@@ -222,7 +222,7 @@ class ArraysDraft:
                 f"a dict of arrays has no two of one name, and {name!r} is the name of columns {places}",
                 wanted=self.asked.wish.target,
                 came=self.frame.came,
-                remedy="the columns of other names: table.select([0, ...]), by their places; or stack=True",
+                remedy="the columns of other names, by their places: lend.table(x, columns=[0, ...]); or stack=True",
             )
 
     # -- carrying out --

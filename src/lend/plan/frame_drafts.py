@@ -161,7 +161,7 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
                 came=self.came,
-                remedy='names="unique", which numbers them; or table.select([...])',
+                remedy='names="unique", which numbers them; or lend.table(x, columns=[...])',
             )
 
     def columns(self) -> "tuple[Column, ...]":
@@ -197,7 +197,7 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 "a dict has no two values of one name, and this table has columns of one name",
                 came=self.came,
-                remedy="lend.to(x, list), its columns; or table.select([...])",
+                remedy="lend.to(x, list), its columns; or lend.table(x, columns=[...])",
             )
         return found
 

@@ -190,7 +190,7 @@ def draw(
         bare = index is None and found is None and routing.is_for_arrays(target) and columns.is_frame(obj)
         draft = take(obj, copy, looking, "drop" if bare else index, nested)
         if bare:  # it is no data, and need not be made columns
-            draft.index, draft.left = None, pandas_index.carried(obj) or []
+            draft.index, draft.left = None, pandas_index.carried(columns.unwrapped(obj)) or []
         return _proven(draft, *asked, nested)
     _refuse_early(obj, asked)
     draft = take(obj, copy, looking, index, nested)
@@ -224,12 +224,14 @@ def _proven(
     try:
         return _drawn(draft, target, found, copy, nulls, options, alias_readonly)
     except LendError as refusal:
+        _say_column(refusal, draft)
+        if not remedies.names_calls(refusal):
+            raise
         given = {"copy": copy, "nulls": nulls, "index": draft.index, **options}
         given |= {"nested": nested or None, "alias_readonly": alias_readonly or None}
         given = {name: value for name, value in given.items() if value is not None}
         table = type(draft.thing) is Table
         column = draft.at.name if table and draft.at is not None else None
-        _say_column(refusal, draft)
         remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, _nullable(draft) if table else [])
         raise
 

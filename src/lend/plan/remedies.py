@@ -71,6 +71,11 @@ def _calls(refusal: LendError) -> "Iterator[_Call | str]":
         yield _read(line) or line
 
 
+def names_calls(refusal: LendError) -> bool:
+    """Whether there is anything to be tried."""
+    return any(not isinstance(line, str) for line in _calls(refusal))
+
+
 class _Search:
     """The options that a target needs beside those that a remedy names."""
 
@@ -126,8 +131,6 @@ def prove(
     `options_of` tells those that a target has; `column` is the one that was refused, `nullable` those that have nulls.
     """
     lines = list(_calls(refusal))
-    if all(isinstance(line, str) for line in lines):
-        return
     search = _Search(attempt, nullable)
     # what stands in the way of all that is named is left away, and that is said
     for left in (None, *(name for name in ("stack", "copy") if given.get(name) is not None)):

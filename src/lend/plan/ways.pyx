@@ -81,8 +81,8 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     **options
         Options of the target. Arrays: `stack=True`, a table as one array of two dimensions; `storage=True`, times and
         indices as the numbers that are stored. numpy: `zone="drop"`; `strings=` "object", "StringDType" or "U".
-        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. Of what comes from pandas, to
-        whatever target: `index=` and `nested=`, as for `lend.table`.
+        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. Of what comes from pandas,
+        to whatever target: `index=` and `nested=`, as for `lend.table`.
 
     Returns
     -------
