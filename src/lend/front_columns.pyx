@@ -86,7 +86,7 @@ def column(obj, *, copy=None, nulls=None, dtype=None, bint nested=False):
     return column_wishes.met(made, copy is True, nulls, dtype)
 
 
-def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=False):
+def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=False, bint nested=False):
     """Lend a table: named columns of one length; nothing is copied.
 
     Parameters
@@ -100,12 +100,15 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
         As for `lend.column`, of each column whose type has such values.
     index : str, optional
         Of a DataFrame of pandas. None: an index that says something becomes columns, and is noted in the metadata, so
-        that pandas gets it back. "column": columns alone. "drop": left out. "metadata": a RangeIndex, as numbers.
+        that pandas gets it back; arrays of the table leave it out. "column": columns alone. "drop": left out.
+        "metadata": a RangeIndex, as numbers.
     columns : sequence of str or int, optional
         Those that are wanted, in this order; nothing of the others is looked at.
     lazy : bool, optional
         True reads names and types of a stream, and leaves the rows in it: the table hands it on, once, and
         `lend.table` of it takes all rows.
+    nested : bool, optional
+        As for `lend.column`, of each column.
 
     Returns
     -------
@@ -132,11 +135,12 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
         made = None if index is not None else lazily(obj)
         if made is not None:
             return made if columns is None else made.select(columns)
-    if index is not None:
+    if index is not None or nested:
         from lend.adapters import columns as special
-        return special.with_index(obj, index, columns, take_column, copy, nulls)
-    else:
-        made = table_taken(obj, columns, copy)
+        made = special.with_index(obj, index, columns, take_column, copy, nulls, nested)
+        if made is not None:
+            return made
+    made = table_taken(obj, columns, copy)
     if copy is not True and nulls is None:
         return made
     from lend.adapters import column_wishes

@@ -4,6 +4,7 @@
 """
 
 import sys
+from functools import partial
 
 from lend._core.letting_go import lets_go
 from lend.adapters import advice, row_advice
@@ -61,6 +62,12 @@ def is_of_pandas(cls: type) -> bool:
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
 
 
+def is_frame(obj: "Any") -> bool:
+    """Whether it is a DataFrame of pandas, also one that narwhals wraps."""
+    cls = type(unwrapped(obj))
+    return is_of_pandas(cls) and bool(_pandas().is_frame(cls))
+
+
 # whose host methods are no copies off a device, as they refuse what is not the host's
 _HOST_FIRST = frozenset(("pyarrow", "nanoarrow", "arro3", "lend"))
 
@@ -80,7 +87,12 @@ def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
     if view.ndim != 1:
         raise not_one_dimension(view)
     if dtype.has_objects:
-        raise _objects(view)
+        from lend.adapters import text
+
+        made = text.of_objects(view, take, copy)
+        if made is None:
+            raise _objects(view)
+        return made
     if dtype.fields is not None:
         return of_records(view, take, copy)
     if dtype.shares_bytes:
@@ -198,6 +210,10 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
 def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") -> "Column":
     """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
     if isinstance(refusal, UnsupportedType):
+        from lend.adapters import text
+
+        if text.holds_strings(obj):
+            return text.of_strings(obj, take, copy)
         for method in _INTERFACES:
             parted = _unmasked(obj, method)
             if parted is not None:
@@ -365,13 +381,24 @@ def with_index(
     take: "Take",
     copy: "bool | None",
     nulls: "Any" = None,
-) -> "Table":
-    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata"."""
+    objects: bool = False,
+) -> "Table | None":
+    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata".
+
+    `objects`: these are read as nested data, also those of a dict. None of what has no objects of pandas'.
+    """
     from lend.adapters import column_wishes
 
     obj = unwrapped(obj)
-    _check_index(obj, index)
-    made: Table = _pandas().table(obj, keys, take, copy, index)
+    if index is not None:
+        _check_index(obj, index)
+    made: Table
+    if objects and isinstance(obj, dict):
+        made = of_dict(obj, keys, partial(_nested, take), copy)
+    elif is_of_pandas(type(obj)):
+        made = _pandas().table(obj, keys, take, copy, index, objects)
+    else:
+        return None
     return made if copy is not True and nulls is None else column_wishes.met_by_all(made, copy is True, nulls)
 
 
@@ -383,6 +410,10 @@ def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
     return made
+
+
+def _nested(take: "Take", obj: "Any", copy: "bool | None") -> "Column":
+    return nested(obj, take, copy)
 
 
 def _pandas() -> "Any":

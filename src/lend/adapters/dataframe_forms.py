@@ -20,6 +20,7 @@ from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType
 from lend.errors import NotHostAccessible, UnsupportedType
 from lend.protocols import dataframe_giving as giving
+from lend.tables import index_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def give(lent: "Table | Column", nan_as_null: bool, allow_copy: bool) -> giving.
         table = of_columns((lent.name,), [lent], len(lent))
     if table.is_lazy:
         raise of_tables.lazy(table)
+    table = index_note.without(table)
     giving.check_names(table.names)
     return giving.InterchangeFrame(table, True, sys.modules[__name__]).__dataframe__(nan_as_null, allow_copy)
 

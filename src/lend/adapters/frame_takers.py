@@ -4,6 +4,8 @@ Every refusal here is known to be a panic, an unrelated error or a wrong value i
 the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duckdb 2.0, nanoarrow 0.9.
 """
 
+import sys
+
 from lend.adapters import alignment
 from lend.adapters.rules import Reason
 from lend.columns.joining import nothing
@@ -12,7 +14,7 @@ from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -144,7 +146,7 @@ def format_of(dtype: "DType") -> str:
     return dtype.newbyteorder("native").arrow
 
 
-def refused(column: "Column", library: str, what: str, remedy: "str | None" = None) -> UnsupportedType:
+def refused(column: "Column", library: str, what: str, remedy: "str | Sequence[str] | None" = None) -> UnsupportedType:
     name = f"column {column.name!r}" if column.name else "this column"
     return UnsupportedType.build(
         f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
@@ -175,9 +177,33 @@ def _one(column: "Column") -> "Column":
     return next((chunk for chunk in column.chunks if len(chunk)), None) or nothing(column)
 
 
+# extension types that pandas tells pyarrow of, once they are asked for
+_OF_PANDAS = ("pandas.interval", "pandas.period")
+
+
+def told_to_pyarrow(dtype: "DType") -> bool:
+    """Whether pyarrow knows all extension types in a dtype, or will by what pandas tells it."""
+    names = [part.extension[0] for part in parts_of(dtype) if part.extension is not None]
+    known = _OF_PANDAS if "pandas" in sys.modules else ()
+    return all(name.startswith("arrow.") or name in known for name in names)
+
+
+def _tell_pyarrow(columns: "Iterable[Column]") -> None:
+    """Let pandas tell pyarrow of its extension types, as it does when it makes such arrays, so that they keep them."""
+    if "pandas" not in sys.modules:
+        return
+    if any(part.extension is not None and part.extension[0] in _OF_PANDAS
+           for column in columns for part in parts_of(column.dtype)):  # fmt: skip
+        try:  # noqa: SIM105 - contextlib is not needed for this alone
+            __import__("pandas.core.arrays.arrow.extension_types")
+        except ImportError:
+            pass  # another release of pandas: the name is lost
+
+
 def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
+    _tell_pyarrow([column])
     if form == "pyarrow.lib.Array":
         return pa.array(_one(column))
     return pa.chunked_array(column) if form is not None or len(column.chunks) != 1 else pa.array(column)
@@ -188,6 +214,7 @@ def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
 
     if form == READER:
         return pa.RecordBatchReader.from_stream(table)
+    _tell_pyarrow(table.columns)
     made = pa.table(table)
     if form != "pyarrow.lib.RecordBatch":
         return made
@@ -216,6 +243,15 @@ _POLARS_HAS_NO = {
     "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
     "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
 }  # fmt: skip
+_OTHERS = "the other columns: lend.table(x, columns=[...])"
+_INTERVALS = (
+    "numbers in its place: epoch_us(...) in a query of duckdb's; or of Python values, lend.column(x).tolist()", _OTHERS,
+)  # fmt: skip
+# of a nested type nothing but the whole is made anew
+_INSTEAD = {
+    "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
+    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', _OTHERS),
+}  # fmt: skip
 
 
 def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
@@ -230,7 +266,10 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
-            raise refused(column, "polars", what, 'lend.to(x, "pyarrow"), and a cast there')
+            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", _OTHERS)
+            if what == "union":
+                anew = ("its parts: lend.column(x).children", _OTHERS)
+            raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
         if format in ("u", "U", "z", "Z"):
@@ -313,15 +352,19 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         if format == "e":
-            raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
+            raise refused(column, "duckdb", "float of 16 bits", 'lend.to(lend.column(x), "pyarrow").cast("float32")')
         if format.startswith("d:") and format.endswith(",256"):
-            raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+            raise refused(
+                column, "duckdb", "decimal of 256 bits", "of 128 bits: pyarrow.array(lend.column(x).tolist())"
+            )
         if format.startswith("d:") and ",-" in format:
-            raise refused(column, "duckdb", "decimal of a negative scale", "a cast by its library")
+            what = "decimal of a negative scale"
+            raise refused(column, "duckdb", what, "of a scale of 0: pyarrow.array(lend.column(x).tolist())")
         if format.startswith("+ud:"):
-            raise refused(column, "duckdb", "dense union", "a sparse one, which it has; or a cast by its library")
+            raise refused(column, "duckdb", "dense union", "a sparse one, which it has")
         if format == "tDn":
-            raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
+            what = "interval of nanoseconds (it drops them)"
+            raise refused(column, "duckdb", what, 'lend.to(lend.column(x), "pyarrow").cast("duration[us]")')
         if dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
@@ -354,7 +397,9 @@ def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any
 
 
 def _no_column(column: "Column", form: "str | None" = None) -> "Any":
-    raise UnsupportedLayout.build("duckdb takes tables, not columns", remedy='lend.to({"name": x}, "duckdb")')
+    raise UnsupportedLayout.build(
+        "duckdb takes tables, not columns", remedy='lend.to({"name": lend.column(x)}, "duckdb")'
+    )
 
 
 # -- pandas --------------------------------------------------------------------------------------------------------

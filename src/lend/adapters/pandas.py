@@ -101,10 +101,10 @@ def _leased(obj: "Any") -> "Any":
 class _Wish:
     """What who asked wants of every column, and how others are taken."""
 
-    __slots__ = ("copy", "nested", "take")
+    __slots__ = ("copy", "nested", "take", "what")
 
-    def __init__(self, take: "Take", copy: "bool | None", nested: bool) -> None:
-        self.take, self.copy, self.nested = take, copy, nested
+    def __init__(self, take: "Take", copy: "bool | None", nested: bool, what: str = "column") -> None:
+        self.take, self.copy, self.nested, self.what = take, copy, nested, what
 
     def check(self, what: str, why: str, came: str, remedy: str) -> None:
         """Refuse a copy that is not wanted."""
@@ -232,7 +232,9 @@ def _parts(values: "Any", name: str, wish: _Wish) -> "tuple[Any, Any]":
 def _arrow(values: "Any", name: str, wish: _Wish) -> "Column":
     """What pandas keeps in Arrow's arrays: each chunk with its own lease and offset."""
     dtype = values.dtype
-    told = {b"pandas.dtype": kinds.word_of(dtype).encode()} if kinds.is_string(dtype) else None
+    word = kinds.word_of(dtype)
+    # text may be kept in two ways, and what Arrow has as a dictionary would come back as categories
+    told = {b"pandas.dtype": word.encode()} if kinds.is_string(dtype) or word.startswith("dictionary") else None
     return _named(wish.take(values.__arrow_array__(), wish.copy), name, told)
 
 
@@ -298,7 +300,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
         "copy=None, which makes text of strings in a copy",
     )
     if found != "string" and not wish.nested:
-        raise _mixed(array, name, came)
+        raise _mixed(array, name, came, wish.what)
     made = _converted(array, found == "string", name, came)
     column = wish.take(made, None)
     copies.note(
@@ -308,7 +310,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     return _named(column, name, {b"pandas.dtype": word})
 
 
-def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
+def _mixed(array: "Any", name: str, came: str, what: str) -> UnsupportedType:
     """Names the first row whose object is no text."""
     from pandas import isna
 
@@ -317,7 +319,7 @@ def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy="lend.column(series, nested=True) of it alone, where pyarrow finds a type for all; or its .astype()",
+        remedy=f"lend.{what}(x, nested=True), where pyarrow finds a type for all, also in lend.to; or .astype()",
     )
 
 
@@ -379,7 +381,7 @@ def columns_of(
     lease = frame.copy(deep=False)
     labels = list(lease.columns)
     names = [kinds.text_of(label) for label in labels]
-    wish = _Wish(take, copy, nested)
+    wish = _Wish(take, copy, nested, "table")
     wanted = range(len(names)) if keys is None else kinds.places(names, keys)
     found = _by_blocks(lease, names, wanted, wish) or _by_series(lease, names, wanted, wish)
     made = Taken([names[place] for place in wanted], found, len(lease))
@@ -441,7 +443,12 @@ def _names(frame: "Any") -> "list[str]":
 
 @lets_go
 def table(
-    obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None", index: "str | None" = None
+    obj: "Any",
+    keys: "Iterable[str | int] | None",
+    take: "Take",
+    copy: "bool | None",
+    index: "str | None" = None,
+    nested: bool = False,
 ) -> "Any":
     from lend.tables import table as tables
 
@@ -455,5 +462,5 @@ def table(
     if keys is not None:
         keys = kinds.places(_names(obj), keys)
         index = index or "drop"  # whoever names the columns did not name it
-    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, index=index, keys=keys))(obj)
+    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, nested=nested, index=index, keys=keys))(obj)
     return made.of_columns(tuple(taken.names), taken.columns, taken.length, taken.metadata or None)

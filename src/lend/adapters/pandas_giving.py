@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "numpy", "numpy_nullable", "pyarrow")
 _NUMBERS = ("int", "uint", "float", "complex", "bool")
 _TEXTS = ("utf8", "large_utf8", "utf8_view")
+_FILLED = 'lend.to(x, "pandas", nulls=None): its nulls as they are, and fillna of pandas'
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -92,13 +93,16 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     kind = column.dtype.kind
     in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
     if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
-        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", "fillna of pandas, after")
-    if dtype_backend == "pyarrow":
+        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", _FILLED)
+    if dtype_backend == "pyarrow" and kind != "text":
         return _arrow(column, copy)
     if kind == "dictionary":
-        if not pandas_categories.fits(column):
+        in_arrow = column.metadata.get(b"pandas.dtype", b"").startswith(b"dictionary") and dtype_backend == "auto"
+        if in_arrow or not pandas_categories.fits(column):
             return _arrow(column, copy)
         return pandas_categories.give(Giving(column, "category"), copy, plan)
+    if kind == "text":
+        return _strings(column, dtype_backend)
     if kind in _TEXTS:
         return _text(column, dtype_backend, copy)
     if kind in _NUMBERS and (column.dtype.bits <= 64 or kind == "complex"):
@@ -284,6 +288,17 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     return giving
 
 
+def _strings(column: "Column", backend: str) -> Giving:
+    """Text of NumPy's, which pyarrow makes anew."""
+    from lend.adapters import text
+
+    _pyarrow(column)
+    giving = Giving(column, "str")
+    giving.wrote(None if len(column) else 0, "pyarrow makes text of NumPy's strings")
+    giving.values = lambda: plan(text.column_of(column, "pyarrow"), backend).values()
+    return giving
+
+
 # -- the rest ----------------------------------------------------------------------------------------------------------
 
 
@@ -393,7 +408,8 @@ def give_frame(
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
-    givings = [plan(column, dtype_backend, nulls, copy) for column in table.columns]
+    ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
+    givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
     levels = said.get("index", []) if index != "column" else []
     places: list[int] = []

@@ -4,6 +4,7 @@ from lend._core import copies
 from lend._core.letting_go import lets_go
 from lend.columns import forms, refusals
 from lend.errors import CopyRequired, LendError, UnsupportedType
+from lend.tables import index_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "A
     """
     import numpy as np
 
+    table = index_note.without(table)
     columns = table.columns
     if copy is False:
         raise CopyRequired.build(

@@ -471,7 +471,14 @@ cdef class Column:
         if self.record.flags & COLUMN_CHUNKED or self.dtype == "bool_packed":
             from lend.columns import interfaces
             return interfaces.written_array(self, dtype, copy)
-        return self.view().__array__(dtype, copy=copy)
+        try:
+            view = self.view()
+        except BufferError as refusal:
+            if copy is not False:
+                raise
+            from lend.columns import interfaces
+            raise interfaces.no_array(self, refusal) from None
+        return view.__array__(dtype, copy=copy)
 
     def __copy__(self):
         return twin(self)

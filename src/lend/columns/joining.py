@@ -85,7 +85,7 @@ def _cannot(parts: Anatomy, why: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"the chunks of {refusals.named(parts.column)} {why}",
         came=refusals.came(parts.column),
-        remedy="column.chunks, each by itself; or pyarrow.chunked_array(column).combine_chunks()",
+        remedy='lend.column(x).chunks, each by itself; or lend.to(lend.column(x), "pyarrow").combine_chunks()',
     )
 
 
@@ -211,7 +211,7 @@ def _one_dictionary(parts: "Sequence[Anatomy]", copy: bool) -> Draft:
             raise UnsupportedType.build(
                 f"the chunks of {refusals.named(each.column)} have different dictionaries, which lend does not unify",
                 came=refusals.came(each.column),
-                remedy="pyarrow.chunked_array(column).unify_dictionaries(), or column.chunks, each by itself",
+                remedy='lend.to(lend.column(x), "pyarrow").unify_dictionaries(); or each of lend.column(x).chunks',
             )
     return _joined([first], copy=True) if copy else unchanged(first)
 

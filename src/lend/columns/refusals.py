@@ -111,7 +111,7 @@ def has_nulls(column: "Column", count: int) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} has {count} null{'' if count == 1 else 's'}, and a View has no word for them",
         came=came(column),
-        remedy='column.buffers["data"] and column.buffers["validity"], each handed on by itself',
+        remedy='lend.column(x).buffers["data"] and ["validity"] of it, each handed on by itself',
     )
 
 
@@ -119,7 +119,7 @@ def no_view(column: "Column", why: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} is no View: {why}",
         came=came(column),
-        remedy="its parts: column.buffers, each of which goes by any protocol",
+        remedy="its parts: lend.column(x).buffers, each of which goes by any protocol",
     )
 
 

@@ -4,13 +4,13 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, parts_of, unique
+from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, told_to_pyarrow, unique
 from lend.columns import inside, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_classes, frame_forms, frame_words, rows_to_come
-from lend.plan.steps import Plan, Step, listed
+from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
+from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
 from lend.tables import sources
 from lend.tables.table import Table, of_columns
@@ -23,19 +23,12 @@ if TYPE_CHECKING:
     from lend._core.copies import Copy
 
 
-def _has_unknown_name(column: Column) -> bool:
-    """Whether it is of an extension type that is none of Arrow's own."""
-    return any(
-        part.extension is not None and not part.extension[0].startswith("arrow.") for part in parts_of(column.dtype)
-    )
-
-
 class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *("call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
-        *("taken_by", "taker", "thing", "verdicts"),
+        *("at", "call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
+        *("left", "taken_by", "taker", "thing", "tried", "verdicts"),
     )
 
     def __init__(
@@ -48,6 +41,9 @@ class FrameDraft:
         index: "str | None" = None,
     ) -> None:
         self.index = index  # what became of that of pandas
+        self.left: list[str] = []  # the names that an index would have as columns, which was not taken
+        self.at: Column | None = None  # which is looked at
+        self.tried = False  # drawn only to see whether it is refused
         self.rows = None if to_come else len(thing)
         self.obj = obj
         self.thing = thing
@@ -70,11 +66,13 @@ class FrameDraft:
         self._check_options(taker, options)
         made_of = "table" if type(self.thing) is Table else "column"
         if (form is not None and taker.classes[form] != made_of) or getattr(taker, made_of) is None:
+            for column in self.columns() if form is None else ():
+                taker.judge(column, self.rows)  # that it is of no type that is taken comes first
             raise UnsupportedLayout.build(
                 f"a {made_of} is not handed on as {form or taker.name}",
                 wanted=form or taker.name,
                 came=self.came,
-                remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+                remedy=f'lend.to(x, "{taker.name}")' if form else f'a table: lend.to({{"name": x}}, "{taker.name}")',
             )
         if form in ONE_CHUNK and self.rows:
             self._check_chunks(form)
@@ -94,22 +92,30 @@ class FrameDraft:
         self.forms, self.verdicts = [], []
         # no comprehensions: the frame of one keeps what it closes over, and an error the frame
         for column in self.columns() if taker.arrow else ():
-            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+            self.at, way = column, null_policies.of_column(self.nulls, column)
+            wished = frame_forms.draft_of(column, taker.name, way, copy, to_come=self.rows is None)
             self.forms.append(wished)
         for column in self.columns():
-            verdict = taker.judge(column, self.rows, **asked)
+            self.at = column
+            if not taker.arrow:
+                asked["nulls"] = null_policies.of_column(self.nulls, column)
+            verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
+        self.at = None
         copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
         if copy is False and copied:
             column, verdict = copied[0]
+            price = f"{taker.name} copies"
+            if all(one.nbytes is not None and not one.theirs for _, one in copied):
+                price = f"a copy of {amount(sum(one.nbytes or 0 for _, one in copied))}, counted"
             raise CopyRequired.build(
-                f"{refusals.named(column)}: {verdict.why}",
+                frame_words.why_copied(column, verdict.why, taker.name),
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
-                tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
-                remedy=["copy=None", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
+                tried=[frame_words.why_copied(one, its.why, taker.name) for one, its in copied[1:4]] or None,
+                remedy=[f"copy=None ({price})", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
                 if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
-                else "copy=None",
+                else f"copy=None ({price})",
             )
 
     def _check_chunks(self, form: str) -> None:
@@ -173,7 +179,7 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
                 came=self.came,
-                remedy='names="unique", which numbers them; or table.select([...])',
+                remedy='names="unique", which numbers them; or lend.table(x, columns=[...])',
             )
 
     def columns(self) -> "tuple[Column, ...]":
@@ -214,7 +220,7 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 "a dict has no two values of one name, and this table has columns of one name",
                 came=self.came,
-                remedy="lend.to(x, list), its columns; or table.select([...])",
+                remedy="lend.to(x, list), its columns; or lend.table(x, columns=[...])",
             )
         return found
 
@@ -224,6 +230,10 @@ class FrameDraft:
         if self.taker is None:
             return _name_of(self.call)
         return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+
+    def _makes_structs(self) -> bool:
+        each = self.nulls.values() if type(self.nulls) is dict else (self.nulls,)
+        return any(way == "struct" for way in each if isinstance(way, str))
 
     def _renamed(self) -> "list[str]":
         """Notes of the names that the target changes."""
@@ -285,9 +295,11 @@ class FrameDraft:
         if (
             self.taker is not None
             and self.taker.name == "pyarrow"
-            and (self.nulls == "struct" or any(map(_has_unknown_name, self.columns())))
+            and (self._makes_structs() or not all(told_to_pyarrow(column.dtype) for column in self.columns()))
         ):
-            notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
+            notes.append(
+                "pyarrow keeps the name of an extension type that it does not know in tables alone, in no dictionary"
+            )
         notes += self.noted()
         if self.rows is None:
             notes += rows_to_come.of_frames(self)

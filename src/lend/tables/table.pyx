@@ -251,12 +251,19 @@ cdef class Table:
         Of a lazy table it is a lazy one, to which the stream goes on.
         """
         cdef list wanted = places(self.names, keys)
+        cdef Table made
         if self.rows == UNKNOWN_ROWS:
             from lend.tables import batches
             return batches.select_lazily(self, wanted)
         names = self.names
-        return other_columns(self, tuple([names[place] for place in wanted]),
+        made = other_columns(self, tuple([names[place] for place in wanted]),
                              [twin(column_at(self, place), None) for place in wanted], self.rows)
+        if self.told_metadata is not None or (self.types is not None and self.types.schema.metadata is not NULL):
+            from lend.tables import index_note
+            told = index_note.after_selection(made.metadata, made.names)
+            if told is not None:
+                made.told_metadata = told
+        return made
 
     @property
     def chunks(self):
@@ -332,7 +339,7 @@ cdef class Table:
             where an element is valid. They hold plain values, which `json.dumps` writes; what they tell of is valid as
             long as the list itself lives. Elements are shared as they lie, of categories their codes, of bools the
             bytes; bools of one bit, several chunks, and nulls that are no bits of Arrow's are counted copies. Text
-            is refused.
+            is refused; the index of a DataFrame that came along is none of them.
         """
         from lend.tables import interfaces
         refuse_lazy(self)
@@ -343,7 +350,10 @@ cdef class Table:
         return call_hook("dataframe")(self, nan_as_null, allow_copy)
 
     def __array__(self, dtype=None, *, copy=None):
-        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects."""
+        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects.
+
+        The index of a DataFrame that came along is left out, unless it was chosen (`select`) or asked for as columns.
+        """
         return call_hook("table_array")(self, dtype, copy)
 
     def __repr__(self):
