@@ -12,13 +12,15 @@ from lend._core.column cimport (
 from lend._core.owners cimport Owner
 from lend._core.record cimport HANDLE, READONLY, Record, read_by_host, shape_of, strides_of
 from lend.columns.column cimport Column, chunked, new_column, twin
-from lend.dtypes.code cimport code_hides_objects, code_is_swapped, code_itemsize
+from lend.dtypes.code cimport (
+    KIND_UINT, code_hides_objects, code_is_swapped, code_itemsize, code_word, make_code,
+)
 from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.view cimport View, hold, owner_of, view_of
 
 from lend._core.letting_go import lets_go
-from lend.columns import roles
+from lend.columns import roles, told_kinds
 from lend.dtypes.dtype import DType as dtype_from
 
 
@@ -125,6 +127,8 @@ cdef View pinned(Column made, View part):
     cdef Owner owner = buffer_on_device(made, "variadic", part, &record)
     if shape_of(&record)[0] > 1 and strides_of(&record)[0] != record.itemsize:
         raise roles.has_gaps("variadic")
+    if code_word(record.dtype) != code_word(make_code(KIND_UINT, 8)):
+        told_kinds.check(made, LAYOUT_VIEWS, SECOND, "variadic", False, 1, part)
     return view_of(owner, &record)
 
 
@@ -149,10 +153,15 @@ cdef Owner lay(Column made, int place, str role, View part):
     record.buffers[place] = told.data
     if place != VALIDITY:
         wanted = roles.width_of(record.layout, place, record.width)
-    if width != 1 and width != wanted and (place != VALIDITY or record.nulls == NULLS_BYTEMASK):
+    # bits may be told by words of any width
+    if width != 1 and width != wanted and record.layout != LAYOUT_BITS and (
+            place != VALIDITY or record.nulls == NULLS_BYTEMASK):
         raise roles.wrong_width(made, role, width, wanted)
     if place != VALIDITY and width > 1 and code_is_swapped(told.dtype) != code_is_swapped(record.code):
         raise roles.other_order(made, role)
+    if code_word(told.dtype) != code_word(make_code(KIND_UINT, 8)) and (
+            place != FIRST or record.layout != LAYOUT_FIXED or code_word(told.dtype) != code_word(record.code)):
+        told_kinds.check(made, record.layout, place, role, record.nulls == NULLS_BITMASK, record.width, part)
     strided = place == FIRST and record.layout == LAYOUT_FIXED and width == record.width and step != width
     if place == VALIDITY and record.nulls == NULLS_BYTEMASK:
         record.steps[0] = step
