@@ -65,7 +65,8 @@ def _told_otherwise(column: "Column", role: str, wanted: str, part: "View") -> M
             else 'the dtype "bool" for bools of a byte each'
         )
     return MalformedDescriptor.build(
-        f"the buffer {role!r} says that its elements are {part.dtype}, and a column of {column.dtype} has {wanted} there",
+        f"the buffer {role!r} says that its elements are {part.dtype}, "
+        f"and a column of {column.dtype} has {wanted} there",
         came=part._describe(),
         remedy=remedy,
     )
