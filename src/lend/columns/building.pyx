@@ -2,11 +2,12 @@
 from libc.stdint cimport int64_t
 
 from lend._core.arrow_layout cimport (
-    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_SPARSE,
-    LAYOUT_VIEWS, Layout, has_validity, read_layout,
+    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_FIXED_LIST, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL,
+    LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, Layout, has_validity, read_layout,
 )
 from lend._core.column cimport (
-    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND,
+    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE,
+    SECOND,
     VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
@@ -76,6 +77,27 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
     if not record.device_type:
         record.device_type = 1
     check_extents(made)
+    if leads(made):
+        record.flags |= COLUMN_UNVOUCHED
+    return made
+
+
+cdef bint leads(Column made) except -1:
+    """Whether its buffers lead anywhere, or those of a part that nobody has looked at."""
+    cdef int layout = made.record.layout
+    cdef Column part
+    if made.words is not None or (layout >= LAYOUT_OFFSETS and layout != LAYOUT_STRUCT and layout != LAYOUT_FIXED_LIST):
+        return True
+    for part in made.parts or ():
+        if part.record.flags & COLUMN_UNVOUCHED:
+            return True
+    return False
+
+
+def vouched(Column made not None, Column source=None):
+    """A column that lend just made of what it wrote itself, or of a source: as sure as that is of where it leads."""
+    if source is None or not source.record.flags & COLUMN_UNVOUCHED:
+        made.record.flags &= ~COLUMN_UNVOUCHED
     return made
 
 

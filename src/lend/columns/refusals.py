@@ -127,7 +127,10 @@ def contradicts(column: "Column", what: str) -> MalformedDescriptor:
     return MalformedDescriptor.build(
         f"{named(column)} contradicts itself: {what}",
         came=came(column),
-        remedy="the producer's library, which should mend it",
+        # a column of loose buffers has an owner for each
+        remedy="buffers that agree: who put them together here should mend them"
+        if not column.released and len(column.chunks) == 1 and isinstance(column.owner, tuple)
+        else "the producer's library, which should mend it",
     )
 
 

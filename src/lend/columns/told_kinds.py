@@ -3,6 +3,7 @@
 from lend.columns import roles, scalars
 from lend.dtypes.dtype import DType
 from lend.errors import MalformedDescriptor
+from lend.views import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,6 +68,6 @@ def _told_otherwise(column: "Column", role: str, wanted: str, part: "View") -> M
     return MalformedDescriptor.build(
         f"the buffer {role!r} says that its elements are {part.dtype}, "
         f"and a column of {column.dtype} has {wanted} there",
-        came=part._describe(),
+        came=describe.came(part),
         remedy=remedy,
     )

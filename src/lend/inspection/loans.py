@@ -287,7 +287,7 @@ def loans() -> Loans:
             devices.setdefault(id(owner), device)
     found = []
     for key, owner in owners.items():
-        by = holders.get(key, {})
+        by = holders.get(key) or Counter()
         device = devices.get(key) or _told_by_kind(owner)
         found.append(Loan(owner, device, by.get("view", 0), by.get("column", 0), by.get("table", 0)))
     found.sort(key=lambda loan: (-loan.nbytes, loan.producer_type, loan.ptr))
