@@ -6,8 +6,8 @@ from lend._core.arrow_layout cimport (
     LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, Layout, has_validity, read_layout,
 )
 from lend._core.column cimport (
-    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE,
-    SECOND,
+    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK,
+    NULLS_NONE, SECOND,
     VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
