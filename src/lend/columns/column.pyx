@@ -485,6 +485,15 @@ cdef class Column:
     def __copy__(self):
         return twin(self)
 
+    def __deepcopy__(self, memo):
+        from lend.columns import converting
+        held(self)
+        return converting.compact(self, "copy.deepcopy")
+
+    def __reduce_ex__(self, protocol):
+        from lend.columns import refusals
+        raise refusals.not_pickled(self)
+
     def __repr__(self):
         from lend.columns import refusals
         return refusals.shown(self)

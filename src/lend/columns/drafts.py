@@ -7,7 +7,7 @@ source is changed; what is kept is the same memory under the same lease.
 from lend._core import copies
 from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
-from lend.columns.building import of_chunks, vouched
+from lend.columns.building import of_chunks, told, vouched
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType, logical_of
@@ -93,7 +93,8 @@ class Draft:
         if self.same:
             return self.source
         if self.chunks is not None:
-            return of_chunks([part.made() for part in self.chunks])
+            # the name of several chunks may be another than that of each
+            return told(of_chunks([part.made() for part in self.chunks]), self.source.name, None)
         made = Column.from_buffers(
             self.dtype,
             self.length,
