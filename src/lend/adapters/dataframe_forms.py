@@ -13,8 +13,9 @@ from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import guarded
 from lend.adapters.rules import is_installed
-from lend.columns import forms, joining, recoding, refusals
+from lend.columns import forms, joining, reading, recoding, refusals
 from lend.columns.anatomy import Anatomy
+from lend.columns.building import vouched
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType
@@ -64,6 +65,8 @@ def dtype(column: Column, allow_copy: bool) -> DType:
 def ready(column: Column, allow_copy: bool) -> Column:
     """The column as the protocol can show it, copied where it must be and may be."""
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
+    if reading.is_unvouched(column):
+        column.verify(full=True)
     column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
     if not column.device.is_host:
         return _on_device(column)
@@ -105,7 +108,7 @@ def _on_device(column: Column) -> Column:
 def _empty(dtype: DType, name: str) -> Column:
     """No elements of a dtype, in one chunk."""
     words = None if dtype.dictionary is None else _empty(dtype.dictionary, "")
-    return Column.from_buffers(dtype, 0, {}, dictionary=words, name=name)
+    return vouched(Column.from_buffers(dtype, 0, {}, dictionary=words, name=name))
 
 
 def _own(column: Column) -> DType:
@@ -173,12 +176,13 @@ def _by_polars(column: Column) -> Column:
     ends = pl.concat([pl.Series([0], dtype=pl.Int64), ends], rechunk=True)
     whole = take_column(series.fill_null("").str.join(""))
     known = take_column(series.is_not_null().cast(pl.UInt8)).view() if series.null_count() else None
-    return Column.from_buffers(
+    made = Column.from_buffers(
         "large_utf8",
         len(column),
         {"offsets": take_column(ends).view(), "data": _bytes_of(whole, ends[-1]), "validity": known},
         nulls=None if known is None else Nulls("bytemask", 0),
     )
+    return vouched(made)
 
 
 def _bytes_of(whole: Column, total: int) -> "Any":

@@ -248,7 +248,8 @@ def _categorical(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column
     dtype = kinds.dictionary_dtype(codes.dtype, words.dtype, bool(values.ordered))
     shown: dict[str, Any] = {"data": _view(codes, lease)}
     told = building.told(words, "", None)
-    return Column.from_buffers(dtype, len(values), shown, nulls=Nulls("sentinel", None, -1), dictionary=told, name=name)
+    null = Nulls("sentinel", None, -1)
+    return building.vouched(Column.from_buffers(dtype, len(values), shown, nulls=null, dictionary=told, name=name))
 
 
 def _single(column: "Column", what: str, wish: _Wish) -> "Column":

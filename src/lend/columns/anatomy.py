@@ -202,6 +202,12 @@ class Anatomy:
             raise refusals.contradicts(self.column, f"its offsets go from {first} to {last} of {size}")
         return first, last
 
+    def check_offsets(self, lead: int = 0) -> None:
+        """Refuse offsets, of so many elements before the column too, that fall somewhere: they lead anywhere."""
+        wrong = kernels.check_offsets(self.at(-lead), self.width, self.n + lead + 1) if self.n else -1
+        if wrong >= 0:
+            raise refusals.contradicts(self.column, f"offset {wrong - lead} is less than the one before it, or than 0")
+
 
 def layout_of(dtype: "Any") -> str:
     """How elements of a dtype lie."""

@@ -113,12 +113,20 @@ cdef class Column:
         Returns
         -------
         Column
-            Over exactly that memory; nothing is copied. Extents are checked, contents by `verify(full=True)`.
+            Over exactly that memory; nothing is copied.
 
         Raises
         ------
         MalformedDescriptor
-            When a buffer is too small for offset and length.
+            When a buffer is too small for offset and length, when the first or the last offset leads out of what it
+            leads into, or when a buffer says that its elements are of another kind than the column's.
+
+        Notes
+        -----
+        What lies between the ends is not read here: offsets that fall, indices, views and runs that lead outside, text
+        that is not UTF-8. `verify(full=True)` reads it. Whoever reads here what lend reads gets a refusal of it, and so
+        does a library, before it is given the column: all is looked at once when it first leaves. Whoever writes to the
+        buffers later breaks that.
 
         Examples
         --------
@@ -126,6 +134,7 @@ cdef class Column:
         >>> c = lend.Column.from_buffers(
         ...     "utf8", 2, {"offsets": array.array("i", [0, 1, 3]), "data": b"abb"}
         ... )
+        >>> c.verify(full=True)
         >>> c.tolist()
         ['a', 'bb']
         """
@@ -482,6 +491,15 @@ cdef class Column:
 
     def __copy__(self):
         return twin(self)
+
+    def __deepcopy__(self, memo):
+        from lend.columns import converting
+        held(self)
+        return converting.compact(self, "copy.deepcopy")
+
+    def __reduce_ex__(self, protocol):
+        from lend.columns import refusals
+        raise refusals.not_pickled(self)
 
     def __repr__(self):
         from lend.columns import refusals

@@ -239,3 +239,9 @@ cdef int add_span(list found, const void* start, int64_t size) except -1:
     if start is not NULL and size > 0:
         found.append((<size_t> start, size))
     return 0
+
+
+def inner(Column column not None):
+    """What a Column keeps of lend's own: its lease or leases, its chunks or children, its dictionary, Views."""
+    with cython.critical_section(column):
+        return column.holder, column.parts, column.words, column.views

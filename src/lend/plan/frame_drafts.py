@@ -5,7 +5,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, told_to_pyarrow, unique
-from lend.columns import inside, refusals
+from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
@@ -28,7 +28,7 @@ class FrameDraft:
 
     __slots__ = (
         *("at", "call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
-        *("left", "taken_by", "taker", "thing", "tried", "verdicts"),
+        *("left", "taken_by", "taker", "thing", "tried", "unvouched", "verdicts"),
     )
 
     def __init__(
@@ -56,6 +56,7 @@ class FrameDraft:
         self.nulls: Any = None
         self.options: dict[str, Any] = {}
         self.verdicts: list[tuple[Column, Verdict]] = []
+        self.unvouched: list[Column] = []  # what leads to somewhere that was looked at for this
         self.forms: list[Any] = []  # what lend makes of each column first, as drafts
 
     # -- drawing --
@@ -82,6 +83,10 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
             )
+        for column in self.columns():
+            if reading.is_unvouched(column):
+                column.verify(full=True)
+                self.unvouched.append(column)
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
         if not taker.arrow:
@@ -264,6 +269,9 @@ class FrameDraft:
         """The draft as a Plan, which holds no lease."""
         steps, notes = self.taking(), self._renamed()
         told = "into fresh memory" if self.taker is None else "as Arrow has it"
+        for column in self.unvouched:
+            named = frame_words.column_named(column)
+            steps.append(Step("take", f"{named}, of loose buffers: all they lead to is looked at, once"))
         for form in self.forms:
             if not form.same and form.nbytes != 0:
                 what = f"{frame_words.column_named(form.source)} {told}"

@@ -16,7 +16,7 @@ from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
-from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_remedy
+from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
 from lend.plan import frame_arrays, frame_classes, frame_words, null_policies, remedies, routing, targets, work
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
@@ -295,7 +295,18 @@ def _options_of(target: str) -> "tuple[str, ...]":
     return () if library is None else ("nulls", *library.options)
 
 
-def _drawn(
+def _drawn(draft: FrameDraft, *asked: "Any") -> "FrameDraft | Draft | ArraysDraft":
+    try:
+        return _judged(draft, *asked)
+    except LendError as refusal:
+        # of rows to come nobody knows how many there are, or in how many chunks
+        told, none, rest = (refusal.came or "").partition("[0] in 0 chunks")
+        if draft.rows is None and none:
+            change_came(refusal, f"{told}{rest}, whose rows did not come yet")
+        raise
+
+
+def _judged(
     draft: FrameDraft,
     target: "Any",
     found: "tuple[Taker, str | None] | None",

@@ -375,13 +375,14 @@ def draw(
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
 
-    asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
+    # what only columns have is asked of the column that an array of one dimension is
+    asked = bool(options) or nulls is not None
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         # what becomes of the index of a DataFrame is asked when it is taken, whoever gets it
         targets.resolve(target).check_options(
             {name: value for name, value in options.items() if name not in _OF_PANDAS}
         )
-    filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
+    filled = nulls is not None and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)

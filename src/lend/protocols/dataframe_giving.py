@@ -183,7 +183,9 @@ class InterchangeColumn:
         if self._buffers is None:
             kind, bits, format, _ = self.dtype
             shown = self._shown()
-            data = {STRING: (UINT, 8, "C"), DATETIME: (INT, 64, "l")}.get(kind, (kind, bits, format))
+            data = (UINT, 8, "C") if kind == STRING else (kind, bits, format)
+            if kind == DATETIME:
+                data = INT, bits, LETTERS[INT, bits]
             if kind == CATEGORICAL:
                 data = (NUMBERS[format][0], bits, format)
             types = {
@@ -349,6 +351,8 @@ def told_type(dtype: "Any", column: "Any") -> "tuple[int, int, str]":
         return STRING, 8, "u" if kind == "utf8" else "U"
     elif kind == "datetime" and dtype.unit in ("s", "ms", "us", "ns") and (dtype.multiplier or 1) == 1:
         return DATETIME, 64, dtype.arrow
+    elif kind == "date":
+        return DATETIME, 32 if dtype.unit == "D" else 64, dtype.arrow
     raise UnsupportedType.build(
         f"column {column.name!r}: the dataframe protocol has no word for {dtype}",
         came=column._describe(),

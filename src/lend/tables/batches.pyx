@@ -6,7 +6,7 @@ from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport Layout, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.record cimport read_by_host
-from lend.columns.giving cimport describe_named, event_of, push_down, sayable
+from lend.columns.giving cimport describe_named, event_of, look, push_down, sayable
 from lend.columns.giving cimport fill as fill_column
 from lend.columns.column cimport Column, held
 from lend.protocols.arrow cimport (
@@ -41,6 +41,8 @@ cdef Table sayable_table(Table table, bint types_alone=False):
     if table.arrays is not None:
         return table
     columns = [column_at(table, i) for i in range(table.width)]
+    for column in columns if not types_alone else ():
+        look(<Column> column)
     given = [sayable(<Column> (column[:0] if types_alone else column)) for column in columns]
     if all([one is other for one, other in zip(columns, given)]):
         return table

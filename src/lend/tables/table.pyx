@@ -328,6 +328,19 @@ cdef class Table:
         refuse_lazy(self)
         return other_columns(self, self.names, [column.compact() for column in self.columns], self.rows)
 
+    def __copy__(self):
+        refuse_lazy(self)
+        return other_columns(self, self.names, [twin(column, None) for column in self.columns], self.rows)
+
+    def __deepcopy__(self, memo):
+        from copy import deepcopy
+        refuse_lazy(self)
+        return other_columns(self, self.names, [deepcopy(column) for column in self.columns], self.rows)
+
+    def __reduce_ex__(self, protocol):
+        from lend.columns import refusals
+        raise refusals.not_pickled(self)
+
     def array_interfaces(self):
         """A dict of each column for consumers in C that read columns by address, as XGBoost does: `__array_interface__`
         with nulls as bits.
