@@ -62,6 +62,8 @@ def dtype(column: Column, allow_copy: bool) -> DType:
 def ready(column: Column, allow_copy: bool) -> Column:
     """The column as the protocol can show it, copied where it must be and may be."""
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
+    if _lies_ready(column):
+        return column
     column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
     if not column.device.is_host:
         return _on_device(column)
@@ -79,6 +81,19 @@ def ready(column: Column, allow_copy: bool) -> Column:
     if column.nulls.kind == "bytemask" and len(column) > 1 and Anatomy(column).mask_step != 1:
         column = _made(forms.masked(forms.arrow_form(column).made()), allow_copy)  # by bits, to lie side by side
     return column
+
+
+def _lies_ready(column: Column) -> bool:
+    """Whether nothing is to be done: what is true of most columns is found out without a draft of each form."""
+    dtype = column.dtype
+    return (
+        dtype.kind in ("int", "uint", "float", "utf8", "large_utf8")
+        and len(column.chunks) == 1
+        and column.device.is_host
+        and dtype.is_native
+        and column.stride in (None, dtype.itemsize)
+        and (column.nulls.kind in ("none", "nan") or (column.nulls.kind == "bitmask" and is_installed("pyarrow")))
+    )
 
 
 def _for_pandas(column: Column) -> Column:
@@ -118,7 +133,7 @@ def _has_lost_words(column: Column) -> bool:
     """Whether an element is null by its value in the dictionary: the protocol sees nulls of codes alone."""
     if column.dtype.dictionary is None or not column.device.is_host:
         return False
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks) < column.null_count
+    return sum(map(forms.nulls_in, column.chunks)) < column.null_count
 
 
 def _made(draft: "Draft", allow_copy: bool) -> Column:

@@ -7,8 +7,7 @@ What pandas gets is read-only for it: it copies before it writes.
 from lend._core import copies
 from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, inside, recoding, refusals
-from lend.columns.anatomy import Anatomy
+from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
 from lend.columns.run_finding import run_of
@@ -156,7 +155,7 @@ def _objects(column: "Column") -> Giving:
 
 
 def _own_nulls(column: "Column") -> int:
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks)
+    return sum(map(forms.nulls_in, column.chunks))
 
 
 def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
@@ -267,7 +266,7 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):
-            giving.wrote(recoding.widened(part).nbytes if arrow.same else 8 * (len(part) + 1), "offsets of 32 bits")
+            giving.wrote(8 * (len(part) + 1 + (_lead(part) if arrow.same else 0)), "offsets of 32 bits")
     if views:
         giving.wrote(None, "pyarrow makes offsets of views")
 
@@ -282,6 +281,11 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
 
     giving.values = made
     return giving
+
+
+def _lead(column: "Column") -> int:
+    """Elements before a column whose offsets are written, too, as its bits are kept from a byte on."""
+    return 0 if column.buffer_facts(0) is None else column.offset % 8
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
