@@ -337,7 +337,8 @@ cdef class Table:
         return call_hook("dataframe")(self, nan_as_null, allow_copy)
 
     def __array__(self, dtype=None, *, copy=None):
-        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects."""
+        """A NumPy array of two dimensions: the memory of columns that lie evenly in one piece, else a copy, NaN for the
+        nulls of numbers; of other values objects."""
         return call_hook("table_array")(self, dtype, copy)
 
     def __repr__(self):
