@@ -151,6 +151,7 @@ def _with_offsets(column: Column, allow_copy: bool) -> Column:
         raise giving.needs_copy(refusals.came(column), ["text in views, where offsets are wanted"])
     for library, make in (("pyarrow", _by_pyarrow), ("polars", _by_polars)):
         if is_installed(library):
+            column.verify(full=True)  # neither looks where a view leads before it follows it
             made = guarded(make)(column)
             break
     else:

@@ -275,6 +275,8 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
         import pandas as pd
 
         found = of_chunks([arrow.make() for arrow in drafts]) if drafts else column
+        if views:
+            found.verify(full=True)  # pyarrow does not look where a view leads before it follows it
         array = pa.chunked_array(found if views else converting.widened(found))
         array = array.cast(pa.large_string()) if array.type != pa.large_string() else array
         return pd.arrays.ArrowStringArray(array, dtype=pd.StringDtype("pyarrow", na_value=np.nan if nan else pd.NA))
