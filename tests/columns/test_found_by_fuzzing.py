@@ -70,3 +70,12 @@ WITHOUT_OBJECTS = {
 def test_no_elements_are_a_list_of_none_whatever_they_would_have_been(kind):
     node = WITHOUT_OBJECTS[kind]
     assert lend.column(Made(node())).tolist() == lend.column(Streamed(node(), [])).tolist() == []
+
+
+# -- types ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_entries_of_a_map_may_be_of_an_extension_type():
+    node = hostile_arrow.pairs()
+    node.children[0].metadata = {b"ARROW:extension:name": b"entry"}
+    assert lend.column(Made(node)).tolist() == [[(1, 1), (2, 2), (3, 3)]]
