@@ -338,7 +338,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what plain mutations begin with")
     parser.add_argument("--faults", type=int, default=1, help="faults after which a job is not begun again (1)")
     parser.add_argument("--tell", type=float, default=30, help="seconds between two lines about it (30)")
-    parser.add_argument("--only", metavar="PATH", help="only the ways in whose name begins so: arrow, buffer, dlpack, ...")
+    parser.add_argument("--only", metavar="PATH", help="only the ways in whose name begins so: arrow, dlpack, ...")
     parser.add_argument("--folder", type=Path, default=ROOT / ".fuzz", help="where builds, corpus and faults go")
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FILE", help="run these inputs, and say what happens")
     options = parser.parse_args()
