@@ -25,6 +25,7 @@ cdef str STREAM_METHOD = "__arrow_c_stream__"
 
 # what is known of a type: which methods of Arrow's interface it shows, and whether an adapter takes its objects
 cdef dict ways = {}
+cdef dict adapters = {}  # the adapters of those types
 cdef enum:
     ARRAY_WAY = 1
     STREAM_WAY = 2
@@ -188,8 +189,27 @@ cdef int way_of(cls) except -1:
     way = look_up(cls)
     if len(ways) >= REMEMBERED_WAYS:
         ways.clear()
+        adapters.clear()
+    if way & ADAPTER_WAY:
+        adapters[cls] = adapter_of(cls)
     ways[cls] = way
     return way
+
+
+cdef object adapter_for(cls):
+    """The adapter that takes the objects of a type: remembered with its way."""
+    try:
+        known = adapters.get(cls)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - as above
+        known = None
+    return adapter_of(cls) if known is None else known
+
+
+cdef object adapter_of(cls):
+    from lend.adapters import columns as special
+    return special.adapter_of(cls)
 
 
 cdef int look_up(cls) except -1:
@@ -200,7 +220,8 @@ cdef int look_up(cls) except -1:
         way |= ARRAY_WAY
     if shows(cls, STREAM_METHOD):
         way |= STREAM_WAY
-    if special.adapter_of(cls) is None and shows_device(cls) and (not way or special.goes_by_device(cls)):
+    adapter = special.adapter_of(cls)
+    if adapter is None and shows_device(cls) and (not way or special.goes_by_device(cls)):
         way = 0
         if shows(cls, "__arrow_c_device_array__"):
             way |= DEVICE_ARRAY_WAY
@@ -210,7 +231,7 @@ cdef int look_up(cls) except -1:
         # what collects is a query, which runs anew each time it is asked
         if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape") or shows(cls, "collect")):
             way |= ONCE_WAY
-    if special.adapter_of(cls) is not None:
+    if adapter is not None:
         way |= ADAPTER_WAY
     return way
 
@@ -234,8 +255,7 @@ cdef Column column_taken(object obj, object copy):
         return <Column> obj
     way = way_of(cls)
     if way & ADAPTER_WAY:
-        from lend.adapters import columns as special
-        other = special.adapter_of(cls).column(obj, take_column, copy)
+        other = adapter_for(cls).column(obj, take_column, copy)
         if type(other) is Column:
             made = <Column> other
         else:
@@ -345,8 +365,7 @@ cdef Table table_taken(object obj, object keys, object copy):
         from lend.tables import table
         made = table.of_structs(obj)
     elif way & ADAPTER_WAY:
-        from lend.adapters import columns as special
-        other = special.adapter_of(cls).table(obj, keys, take_column, copy)
+        other = adapter_for(cls).table(obj, keys, take_column, copy)
         if type(other) is Table:
             made = <Table> other
             if keys is not None:

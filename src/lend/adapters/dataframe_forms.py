@@ -67,6 +67,8 @@ def ready(column: Column, allow_copy: bool) -> Column:
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
     if reading.is_unvouched(column):
         column.verify(full=True)
+    if _lies_ready(column):
+        return column
     column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
     if not column.device.is_host:
         return _on_device(column)
@@ -84,6 +86,19 @@ def ready(column: Column, allow_copy: bool) -> Column:
     if column.nulls.kind == "bytemask" and len(column) > 1 and Anatomy(column).mask_step != 1:
         column = _made(forms.masked(forms.arrow_form(column).made()), allow_copy)  # by bits, to lie side by side
     return column
+
+
+def _lies_ready(column: Column) -> bool:
+    """Whether nothing is to be done: what is true of most columns is found out without a draft of each form."""
+    dtype = column.dtype
+    return (
+        dtype.kind in ("int", "uint", "float", "utf8", "large_utf8")
+        and len(column.chunks) == 1
+        and column.device.is_host
+        and dtype.is_native
+        and column.stride in (None, dtype.itemsize)
+        and (column.nulls.kind in ("none", "nan") or (column.nulls.kind == "bitmask" and is_installed("pyarrow")))
+    )
 
 
 def _for_pandas(column: Column) -> Column:
@@ -123,7 +138,7 @@ def _has_lost_words(column: Column) -> bool:
     """Whether an element is null by its value in the dictionary: the protocol sees nulls of codes alone."""
     if column.dtype.dictionary is None or not column.device.is_host:
         return False
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks) < column.null_count
+    return sum(map(forms.nulls_in, column.chunks)) < column.null_count
 
 
 def _made(draft: "Draft", allow_copy: bool) -> Column:
@@ -141,6 +156,7 @@ def _with_offsets(column: Column, allow_copy: bool) -> Column:
         raise giving.needs_copy(refusals.came(column), ["text in views, where offsets are wanted"])
     for library, make in (("pyarrow", _by_pyarrow), ("polars", _by_polars)):
         if is_installed(library):
+            column.verify(full=True)  # neither looks where a view leads before it follows it
             made = guarded(make)(column)
             break
     else:

@@ -7,8 +7,7 @@ What pandas gets is read-only for it: it copies before it writes.
 from lend._core import copies
 from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, inside, recoding, refusals
-from lend.columns.anatomy import Anatomy
+from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
 from lend.columns.run_finding import run_of
@@ -160,7 +159,7 @@ def _objects(column: "Column") -> Giving:
 
 
 def _own_nulls(column: "Column") -> int:
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks)
+    return sum(map(forms.nulls_in, column.chunks))
 
 
 def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
@@ -271,7 +270,7 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):
-            giving.wrote(recoding.widened(part).nbytes if arrow.same else 8 * (len(part) + 1), "offsets of 32 bits")
+            giving.wrote(8 * (len(part) + 1 + (_lead(part) if arrow.same else 0)), "offsets of 32 bits")
     if views:
         giving.wrote(None, "pyarrow makes offsets of views")
 
@@ -280,6 +279,8 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
         import pandas as pd
 
         found = of_chunks([arrow.make() for arrow in drafts]) if drafts else column
+        if views:
+            found.verify(full=True)  # pyarrow does not look where a view leads before it follows it
         array = pa.chunked_array(found if views else converting.widened(found))
         array = array.cast(pa.large_string()) if array.type != pa.large_string() else array
         return pd.arrays.ArrowStringArray(array, dtype=pd.StringDtype("pyarrow", na_value=np.nan if nan else pd.NA))
@@ -297,6 +298,11 @@ def _strings(column: "Column", backend: str) -> Giving:
     giving.wrote(None if len(column) else 0, "pyarrow makes text of NumPy's strings")
     giving.values = lambda: plan(text.column_of(column, "pyarrow"), backend).values()
     return giving
+
+
+def _lead(column: "Column") -> int:
+    """Elements before a column whose offsets are written, too, as its bits are kept from a byte on."""
+    return 0 if column.buffer_facts(0) is None else column.offset % 8
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------

@@ -382,7 +382,7 @@ cdef class Column:
     def __arrow_c_array__(self):
         """Of one chunk: a function that gives type and array as Arrow capsules. Several chunks do not have it, so that
         those who look for it first (polars, arro3) take the stream."""
-        if self.record.flags & COLUMN_CHUNKED:
+        if self.record.flags & (COLUMN_CHUNKED | COLUMN_RELEASED) == COLUMN_CHUNKED:
             raise AttributeError(f"a Column of {len(self.parts)} chunks has no __arrow_c_array__: __arrow_c_stream__")
         return self._arrow_c_array
 
@@ -401,7 +401,7 @@ cdef class Column:
     @property
     def __arrow_c_device_array__(self):
         """The same as `__arrow_c_array__`, with the device that the memory is on."""
-        if self.record.flags & COLUMN_CHUNKED:
+        if self.record.flags & (COLUMN_CHUNKED | COLUMN_RELEASED) == COLUMN_CHUNKED:
             raise AttributeError(f"a Column of {len(self.parts)} chunks has no __arrow_c_device_array__: "
                                  "__arrow_c_device_stream__")
         return self._arrow_c_device_array

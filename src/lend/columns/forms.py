@@ -102,6 +102,13 @@ def null_count(parts: Anatomy) -> int:
     return parts.null_count() if parts.dtype.dictionary is not None else parts.column.null_count
 
 
+def nulls_in(column: Column) -> int:
+    """The same of a column of one chunk, most of which need no anatomy for it."""
+    if column.dictionary is not None or not column.device.is_host:
+        return null_count(Anatomy(column))
+    return 0 if column.nulls.kind == "none" else column.null_count
+
+
 def bitmap(parts: Anatomy, lead: int = 0) -> Writing:
     """Arrow's validity."""
     n = parts.n + lead
@@ -291,7 +298,7 @@ def filled(column: Column, value: "Any", *, merge: bool = False) -> Draft:
     Integers become float64 with "nan", where each is exact. With "nan" and "nat" what has such values already is
     refused, as they would be nulls like the others; `merge` allows it.
     """
-    if not any(null_count(Anatomy(part)) for part in column.chunks):
+    if not any(map(nulls_in, column.chunks)):
         return each_chunk(column, _without_nulls)
     return each_chunk(column, lambda part: _filled_chunk(part, value, merge))
 

@@ -363,7 +363,8 @@ cdef class Table:
         return call_hook("dataframe")(self, nan_as_null, allow_copy)
 
     def __array__(self, dtype=None, *, copy=None):
-        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects.
+        """A NumPy array of two dimensions: the memory of columns that lie evenly in one piece, else a copy, NaN for the
+        nulls of numbers; of other values objects.
 
         The index of a DataFrame that came along is left out, unless it was chosen (`select`) or asked for as columns.
         """
