@@ -22,10 +22,11 @@ import sanitize_build
 from sanitize_build import EXTENSION, ROOT, include_flags
 
 HARNESS = ROOT / "tests/fuzz"
-SOURCES = ("input.c", "described.c", "producers.c", "dlpack.c", "oracle.c", "takers.c", "paths.c", "uses.c", "module.c")
+SOURCES = ("input.c", "described.c", "producers.c", "dlpack.c", "arrow.c", "arrow_uses.c", "oracle.c", "takers.c",
+           "paths.c", "uses.c", "module.c")  # fmt: skip
 INSTALL = "apt-get install clang libclang-rt-14-dev  (the second by the number of the first; it has libFuzzer)"
 LONGEST = 256
-READERS = ("front", "protocols/buffer", "protocols/dlpack", "protocols/array_interface", "dtypes/dtype")
+READERS = ("front", "dtypes/dtype", *(f"protocols/{name}" for name in ("arrow", "buffer", "dlpack", "array_interface")))
 ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1:verify_asan_link_order=0:quarantine_size_mb=32"
 ARITHMETIC = "signed-integer-overflow,shift,integer-divide-by-zero,bounds,bool,enum,vla-bound,float-cast-overflow"
 
@@ -337,10 +338,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="what plain mutations begin with")
     parser.add_argument("--faults", type=int, default=1, help="faults after which a job is not begun again (1)")
     parser.add_argument("--tell", type=float, default=30, help="seconds between two lines about it (30)")
+    parser.add_argument("--only", metavar="PATH", help="only the ways in whose name begins so: arrow, dlpack, ...")
     parser.add_argument("--folder", type=Path, default=ROOT / ".fuzz", help="where builds, corpus and faults go")
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FILE", help="run these inputs, and say what happens")
     options = parser.parse_args()
     options.folder = options.folder.resolve()
+    if options.only:
+        os.environ["LEND_FUZZ_ONLY"] = options.only  # for the children; an input that was found so is replayed so
     use_clang = not options.plain and sanitize_build.find_clang() is not None
     if not use_clang and not options.plain:
         print(f"There is no clang with libFuzzer here, so nothing guides the inputs. {INSTALL}", flush=True)

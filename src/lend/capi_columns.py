@@ -48,7 +48,9 @@ def _taken(obj: "Any", copy: "bool | None") -> "Any":
     """A Column, or a Table of what is one."""
     from lend.front_columns import take_column, take_table
 
-    if type(obj) is Table or isinstance(obj, dict):
+    if type(obj) is Table:
+        return obj
+    if isinstance(obj, dict):
         return take_table(obj, None, copy)
     try:
         return take_column(obj, copy)
@@ -65,7 +67,7 @@ def _table(table: Table, flags: int) -> Table:
         raise UnsupportedLayout.build(
             "the rows of a lazy table are still in its stream",
             came=repr(table),
-            remedy="lend.table(x), without lazy=True",
+            remedy="lend.table(x), all rows",
         )
     chunks = len(table.chunks)
     if chunks > 1 and not flags:

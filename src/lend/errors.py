@@ -75,6 +75,14 @@ def change_remedy(error: "LendError", remedy: str) -> None:
     _tell_anew(error, error.fact)
 
 
+def change_came(error: "LendError", came: str) -> None:
+    """Let an error on its way say what came otherwise: who asked knows what did not come yet."""
+    if error.fact is None or len(error.args) != 1:
+        return
+    error.came = came
+    _tell_anew(error, error.fact)
+
+
 def _tell_anew(error: "LendError", fact: str) -> None:
     told = {name: getattr(error, name) for _, name in _LABELS if getattr(error, name) is not None}
     error.args = (_laid_out(fact, told),)

@@ -25,6 +25,7 @@ cdef str STREAM_METHOD = "__arrow_c_stream__"
 
 # what is known of a type: which methods of Arrow's interface it shows, and whether an adapter takes its objects
 cdef dict ways = {}
+cdef dict adapters = {}  # the adapters of those types
 cdef enum:
     ARRAY_WAY = 1
     STREAM_WAY = 2
@@ -86,7 +87,7 @@ def column(obj, *, copy=None, nulls=None, dtype=None, bint nested=False):
     return column_wishes.met(made, copy is True, nulls, dtype)
 
 
-def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=False):
+def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=False, bint nested=False):
     """Lend a table: named columns of one length; nothing is copied.
 
     Parameters
@@ -100,11 +101,15 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
         As for `lend.column`, of each column whose type has such values.
     index : str, optional
         Of a DataFrame of pandas. None: an index that says something becomes columns, and is noted in the metadata, so
-        that pandas gets it back. "column": columns alone. "drop": left out. "metadata": a RangeIndex, as numbers.
+        that pandas gets it back; arrays of the table leave it out. "column": columns alone. "drop": left out.
+        "metadata": a RangeIndex, as numbers.
     columns : sequence of str or int, optional
         Those that are wanted, in this order; nothing of the others is looked at.
     lazy : bool, optional
-        True reads names and types of a stream, and leaves the rows in it: the table hands it on, once.
+        True reads names and types of a stream, and leaves the rows in it: the table hands it on, once, and
+        `lend.table` of it takes all rows.
+    nested : bool, optional
+        As for `lend.column`, of each column.
 
     Returns
     -------
@@ -127,15 +132,16 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     checked(copy)
     if lazy:
         from lend.adapters import columns as special
-        special.check_lazy(copy, nulls, columns)
+        special.check_lazy(copy, nulls)
         made = None if index is not None else lazily(obj)
         if made is not None:
-            return made
-    if index is not None:
+            return made if columns is None else made.select(columns)
+    if index is not None or nested:
         from lend.adapters import columns as special
-        return special.with_index(obj, index, columns, take_column, copy, nulls)
-    else:
-        made = table_taken(obj, columns, copy)
+        made = special.with_index(obj, index, columns, take_column, copy, nulls, nested)
+        if made is not None:
+            return made
+    made = table_taken(obj, columns, copy)
     if copy is not True and nulls is None:
         return made
     from lend.adapters import column_wishes
@@ -183,8 +189,27 @@ cdef int way_of(cls) except -1:
     way = look_up(cls)
     if len(ways) >= REMEMBERED_WAYS:
         ways.clear()
+        adapters.clear()
+    if way & ADAPTER_WAY:
+        adapters[cls] = adapter_of(cls)
     ways[cls] = way
     return way
+
+
+cdef object adapter_for(cls):
+    """The adapter that takes the objects of a type: remembered with its way."""
+    try:
+        known = adapters.get(cls)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - as above
+        known = None
+    return adapter_of(cls) if known is None else known
+
+
+cdef object adapter_of(cls):
+    from lend.adapters import columns as special
+    return special.adapter_of(cls)
 
 
 cdef int look_up(cls) except -1:
@@ -195,16 +220,18 @@ cdef int look_up(cls) except -1:
         way |= ARRAY_WAY
     if shows(cls, STREAM_METHOD):
         way |= STREAM_WAY
-    if special.adapter_of(cls) is None and shows_device(cls) and (not way or special.goes_by_device(cls)):
+    adapter = special.adapter_of(cls)
+    if adapter is None and shows_device(cls) and (not way or special.goes_by_device(cls)):
         way = 0
         if shows(cls, "__arrow_c_device_array__"):
             way |= DEVICE_ARRAY_WAY
         if shows(cls, "__arrow_c_device_stream__"):
             way |= DEVICE_STREAM_WAY
     if way & (STREAM_WAY | DEVICE_STREAM_WAY):
-        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape")):
+        # what collects is a query, which runs anew each time it is asked
+        if not (shows(cls, "__len__") or shows(cls, "num_rows") or shows(cls, "shape") or shows(cls, "collect")):
             way |= ONCE_WAY
-    if special.adapter_of(cls) is not None:
+    if adapter is not None:
         way |= ADAPTER_WAY
     return way
 
@@ -228,8 +255,7 @@ cdef Column column_taken(object obj, object copy):
         return <Column> obj
     way = way_of(cls)
     if way & ADAPTER_WAY:
-        from lend.adapters import columns as special
-        other = special.adapter_of(cls).column(obj, take_column, copy)
+        other = adapter_for(cls).column(obj, take_column, copy)
         if type(other) is Column:
             made = <Column> other
         else:
@@ -330,14 +356,16 @@ cdef Table table_taken(object obj, object keys, object copy):
     cdef int way
     cls = type(obj)
     if cls is Table:
+        if (<Table> obj).is_lazy:
+            from lend.tables import batches
+            obj = batches.all_rows(obj)
         return obj if keys is None else obj.select(keys)
     way = way_of(cls)
     if cls is Column:
         from lend.tables import table
         made = table.of_structs(obj)
     elif way & ADAPTER_WAY:
-        from lend.adapters import columns as special
-        other = special.adapter_of(cls).table(obj, keys, take_column, copy)
+        other = adapter_for(cls).table(obj, keys, take_column, copy)
         if type(other) is Table:
             made = <Table> other
             if keys is not None:

@@ -69,12 +69,14 @@ cdef list pulled(StreamOwner stream, SchemaOwner types, object obj):
 
 
 cdef Table lazily(object obj):
-    """A Table over a stream whose rows stay in it; None where obj is nothing that has a stream."""
+    """A Table over a stream whose rows stay in it; None where obj has no stream."""
     cdef SchemaOwner types
     cdef object capsule = obj
     cdef object lender = None
     cls = type(obj)
-    if cls is Table or cls is Column:
+    if cls is Table:
+        return <Table> obj if (<Table> obj).is_lazy else None
+    if cls is Column:
         return None
     way = way_of(cls)
     if way & STREAM_WAY and not way & ADAPTER_WAY:
@@ -85,7 +87,7 @@ cdef Table lazily(object obj):
     try:
         types = types_in(capsule, lender)
         check_structs(types, obj)
-        return lazy_table(capsule, types)
+        return lazy_table(capsule, types, lender)
     except BaseException:
         # here, where no exception is pending: what a capsule does when it goes knows nothing of one
         capsule = None

@@ -255,5 +255,5 @@ def test_an_array_that_gives_another_number_of_rows_than_it_has_is_refused():
         def __arrow_array__(self):
             return pa.array([1.5])
 
-    with pytest.raises(MalformedDescriptor, match="column 'n' has 1 elements, and its table 2 rows"):
+    with pytest.raises(MalformedDescriptor, match="column 'n' is of .*, of 2 elements, whose __arrow_array__ gave 1"):
         lend.table(pd.DataFrame({"i": [1, 2], "n": pd.Series(Numbers())}))

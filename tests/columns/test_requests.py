@@ -93,7 +93,9 @@ def test_text_and_bytes_are_one_memory_under_two_names(make, wanted):
 
 
 OWN = {
-    "numbers of another width": (lambda: forms.numbers("int32", [1, 2]), Node("l")),
+    "numbers of another width": (lambda: forms.numbers("int64", [1, 2]), Node("i")),
+    "numbers of a width that no kernel makes": (lambda: forms.numbers("int16", [1, 2]), Node("l")),
+    "numbers without a sign": (lambda: forms.numbers("uint32", [1, 2]), Node("l")),
     "numbers as floats": (lambda: forms.numbers("int64", [2**62 + 1]), Node("g")),
     "bytes that are no text": (lambda: bytes_of(b"\xff"), Node("u")),
     "times of another unit": (lambda: forms.numbers("datetime64[ns]", [1000]), Node("tss:")),

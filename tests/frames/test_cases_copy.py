@@ -3,7 +3,7 @@
 import pytest
 
 import lend
-from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LeaseLost, LendError, UnsupportedLayout, UnsupportedType
 
 np = pytest.importorskip("numpy")
 
@@ -96,8 +96,16 @@ def test_another_dtype_is_a_copy_too():  # COPY-4
 @pytest.mark.parametrize("values", [[1, None], [True, None], ["x", "y"]], ids=["nulls", "bools with nulls", "text"])
 def test_an_array_of_what_numpy_has_no_word_for_is_refused_however_it_is_asked_for(values, chunks, copy):  # COPY-4
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(UnsupportedType):
+    with pytest.raises(CopyRequired if copy is False else UnsupportedType) as refused:
         np.array(lend.column(pa.chunked_array([values] * chunks)), copy=copy)
+    assert copy is not False or 'lend.to(x, "numpy", nulls="object")' in str(refused.value)
+
+
+def test_a_released_column_is_told_as_such_whatever_may_be_copied():  # COPY-4
+    column = lend.column(np.arange(3))
+    column.release()
+    with pytest.raises(LeaseLost):
+        np.asarray(column, copy=False)
 
 
 def test_plain_numbers_are_an_array_over_their_memory():  # COPY-4
@@ -206,9 +214,9 @@ def test_pandas_does_not_get_what_it_keeps_otherwise_without_a_copy():  # COPY-1
     pa = pytest.importorskip("pyarrow")
     pytest.importorskip("pandas")
     table = pa.table({"plain": [1, 2], "n": [1, None], "b": [True, None]})
-    with pytest.raises(CopyRequired, match="column 'n': a mask of bytes") as refused:
+    with pytest.raises(CopyRequired, match=r"column 'n' has nulls .* \(a mask of bytes\)") as refused:
         lend.to(table, "pandas", copy=False)
-    assert "column 'b': bit-packed" in str(refused.value)
+    assert "column 'b' has bools of a bit each" in str(refused.value)
 
 
 def test_pandas_gets_arrays_of_arrow_without_a_copy():  # COPY-1

@@ -193,6 +193,27 @@ def test_an_object_with_a_stream_alone_is_a_table_once():  # STREAM-11
     assert rows_of(lend.table(source, columns=["b"])) == {"b": ["x", "y"]}
 
 
+@pytest.mark.parametrize("target", ["numpy", "torch", "numpy.ma", "memoryview", dict, list, len, lambda table: table])
+def test_an_object_with_a_stream_alone_goes_to_any_target(target):  # STREAM-11
+    if isinstance(target, str):
+        pytest.importorskip("numpy" if target == "memoryview" else target.partition(".")[0])
+    made = lend.to(OnlyStream(pa.table({"a": [1, 2]})), target)
+    if isinstance(made, (dict, lend.Table)):
+        assert made["a"].tolist() == [1, 2]
+    else:
+        assert made == 2 if target is len else [column.tolist() for column in made] == [[1, 2]]
+
+
+def test_a_reader_that_others_drained_is_told_from_an_empty_one_by_nothing():  # STREAM-2
+    # the row wants an error: the stream of both has no array, and an empty reader is none (EMPTY-1)
+    schema = pa.schema([("a", pa.int64())])
+    drained = pa.table({"a": [1]}).to_reader()
+    drained.read_all()
+    for reader in (drained, pa.RecordBatchReader.from_batches(schema, []), pa.table({"a": []}, schema).to_reader()):
+        table = lend.table(reader)
+        assert (table.num_rows, len(table["a"].chunks)) == (0, 0)
+
+
 def test_narwhals_takes_what_lend_made_of_an_object_with_a_stream_alone():  # STREAM-11
     narwhals = pytest.importorskip("narwhals")
     table = lend.table(OnlyStream(pa.table(ROWS)))

@@ -130,6 +130,12 @@ void *new_tensor(facts *f, int versioned);
 void drop_tensors(void);
 #define TABLES 6
 
+/* -- arrow.c, arrow_uses.c: Arrow's structs ------------------------------------------------------------------------------- */
+
+extern long live_arrow;
+PyObject *make_arrow_source(input *in, int table, int streamed); /* two capsules, or that of a stream */
+PyObject *make_arrow(input *in, unsigned streamed);              /* taken and used: nothing is left to ask for */
+
 /* -- paths.c, takers.c, uses.c: the three tables ------------------------------------------------------------------------ */
 
 typedef struct path {
@@ -173,6 +179,7 @@ extern struct known {
 int start_known(void);
 
 void run_input(const uint8_t *data, size_t size);
+extern long taken;
 extern long lend_fuzz_blocks, lend_fuzz_fail_in, lend_fuzz_failed;
 
 #endif

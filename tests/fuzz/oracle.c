@@ -316,12 +316,14 @@ void check_tensor(const DLTensor *tensor) {
 /* -- after each input -------------------------------------------------------------------------------------------------------- */
 
 void check_leftovers(void) {
-    if (live_producers == 0 && open_buffers == 0 && live_tensors == 0 && live_structs == 0 && lend_fuzz_blocks == 0)
+    if (live_producers == 0 && open_buffers == 0 && live_tensors == 0 && live_structs == 0 && live_arrow == 0
+        && lend_fuzz_blocks == 0)
         return;
     PyGC_Collect(); /* only what is in a cycle may be left */
     if (live_producers != 0) fault("%ld producers are still held", live_producers);
     if (open_buffers != 0) fault("%ld buffers are still open", open_buffers);
     if (live_tensors != 0) fault("%ld DLPack tensors were not given back", live_tensors);
     if (live_structs != 0) fault("%ld array structs are still held", live_structs);
+    if (live_arrow != 0) fault("%ld structs of Arrow's were not released", live_arrow);
     if (lend_fuzz_blocks != 0) fault("%ld blocks of lend's own are left", lend_fuzz_blocks);
 }

@@ -371,5 +371,7 @@ const path paths[] = {
     {"allocator", make_allocated, 0},
     {"anything", make_anything, 0},
     {"named buffer", make_producer, 1u << OFFER_BUFFER | 1u << OFFER_DTYPE | 1u << OFFER_DEVICE | 1u << OFFER_CUDA},
+    {"arrow", make_arrow, 0},
+    {"arrow stream", make_arrow, 1},
 };
 const int path_count = sizeof(paths) / sizeof(*paths);

@@ -7,6 +7,7 @@ the well-behaved choice, so a seed is mostly zeros.
 import hashlib
 import pathlib
 
+USED = [0, 0, 1, 0, 2, 0, 2, 1, 13, 0, 6, 0, 8, 0, 9, 1, 3, 41, 1, 0, 4, 0, 1, 0, 7, 0, 10, 0, 12, 1, 14, 0]
 CLAIMS = 12  # bytes of a claim that chooses nothing but 0, and a few to spare
 
 
@@ -27,6 +28,14 @@ def made(fuzz):
             yield bytes([path, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, oddity, 0xC5, 0, 0, 0, 0])
         for mood in range(0xD0, 0xF0):
             yield bytes([path, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, mood, 0, 0, 0, 0])
+    for path, name in enumerate(fuzz.paths):
+        for format in range(42 if name.startswith("arrow") else 0):
+            for way in range(4):
+                for room in (12, 30, 60):
+                    # rows of one format, whole or within a table; then used in each way
+                    for use in range(0, len(USED), 16):
+                        head = [path, 0, way, 0, 5, *([0] * 6 if way & 1 else []), format]
+                        yield bytes([*head, *([0] * room), *USED[use : use + 16]])
 
 
 def write(fuzz, folder):

@@ -234,7 +234,7 @@ def test_table_names_bytes_kind_device_and_producer():
     view = lend.view(exporter)
     lines = str(of(exporter)).splitlines()
     assert lines[0] == "1 lease pins 16 bytes"
-    assert lines[1].split() == ["bytes", "kind", "device", "views", "exports", "lent", "by"]
+    assert lines[1].split() == ["bytes", "kind", "device", "holders", "exports", "lent", "by"]
     assert lines[2].split() == ["16", "buffer", "cpu", "1", "0", "support.counting.CountingBuffer"]
     view.release()
 

@@ -162,7 +162,7 @@ REFUSALS = {
         lambda: floats(format=">f"),
         lambda p: lend.view(p).__dlpack__(max_version=(1, 3)),
     ),
-    "nulls": (UnsupportedType, floats, lambda p: lend.to(p, "memoryview", nulls="nan")),
+    "nulls": (UnsupportedType, floats, lambda p: lend.to(p, len, nulls="nan")),
     "a shape of a transpose": (LendError, floats, lambda p: two_rows(p).T.reshape(6)),
     "another dtype of a transpose": (LendError, floats, lambda p: two_rows(p).T.reinterpret("int8")),
     "65 dimensions": (LendError, lambda: floats(shape=(1,) * 65), lend.view),

@@ -215,3 +215,48 @@ def _check(column, kind, rows, form, target, nulls, case):
     assert counted.bytes == told_by_lend(lend.explain(column, target, nulls=asked, copy=True)), case
     assert same(shown(isolated, kind), wanted), case
     assert not there.ptr <= address_of(isolated) < there.ptr + max(there.nbytes, 1), case
+
+
+# -- blocks ------------------------------------------------------------------------------------------------------------
+
+
+def address(made):
+    return lend.view(made).ptr
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_stack_of_columns_of_one_block_is_shared_as_the_plan_says(target, order):
+    pytest.importorskip(target)
+    source = np.array(np.arange(32 * 16, dtype="f4").reshape(32, 16), order=order)
+    table = lend.table(source)
+    plan = lend.explain(table, target, stack=True)
+    with lend.copies() as counted:
+        made = lend.to(table, target, stack=True)
+    written = sum(step.nbytes or 0 for step in plan.steps)
+    assert lend.view(made).tolist() == source.tolist()
+    assert (address(made) == source.ctypes.data) == (written == 0)
+    assert written == counted.bytes
+    assert written == 0 or target == "jax"
+
+
+def test_a_stack_of_a_block_of_pandas_is_shared_and_read_only():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.arange(6.0).reshape(3, 2), columns=["a", "b"])
+    made = lend.to(frame, "numpy", stack=True, copy=False)
+    assert made.ctypes.data == frame["a"].to_numpy().ctypes.data
+    assert not made.flags.writeable
+
+
+def test_a_stack_of_a_masked_block_shares_elements_and_mask():
+    source = np.ma.array(np.arange(6).reshape(3, 2), mask=[[0, 1], [0, 0], [1, 0]])
+    made = lend.to(lend.table(source), "numpy.ma", stack=True)
+    assert (made.data.ctypes.data, made.mask.ctypes.data) == (source.data.ctypes.data, source.mask.ctypes.data)
+    assert made.tolist() == source.tolist()
+
+
+def test_a_stack_of_a_block_is_copied_where_that_is_asked_for():
+    source = np.arange(6).reshape(3, 2)
+    made = lend.to(lend.table(source), "numpy", stack=True, copy=True)
+    assert not np.shares_memory(made, source)
+    assert made.tolist() == source.tolist()

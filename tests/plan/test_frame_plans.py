@@ -37,12 +37,15 @@ INDEX = {
     "left out of arrays": ("frame", "numpy", {"index": "drop"}, "the index is left out"),
     "left out of Arrow data": ("frame", "pyarrow", {"index": "drop"}, "the index is left out"),
     "left out of pandas": ("frame", "pandas", {"index": "drop"}, "the index is left out"),
-    "column of arrays": ("frame", "numpy", {}, "the index becomes the column 'key'"),
+    "no array": (
+        "frame", "numpy", {}, "the index is left out: 'key' is no data; index=\"column\" has it as columns",
+    ),
+    "column of arrays": ("frame", "numpy", {"index": "column"}, "the index becomes the column 'key'"),
     "column of pandas": ("frame", "pandas", {"index": "column"}, "the index becomes the column 'key'"),
     "index of pandas": ("frame", "pandas", {}, None),
     "metadata": ("range", "pyarrow", {"index": "metadata"}, "the index is kept in the metadata"),
     "of a subclass": ("subclass", "pyarrow", {}, "the index becomes the column 'key'"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", INDEX)

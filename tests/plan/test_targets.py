@@ -210,9 +210,9 @@ def test_memory_that_the_host_cannot_read_is_refused_by_takers_of_host_memory(ki
         lend.to(view, "memoryview", copy=copy)
 
 
-def test_nulls_are_for_columns():
+def test_a_callable_gets_an_array_as_it_lies_whatever_becomes_of_the_nulls_of_columns():
     with pytest.raises(UnsupportedType, match="nulls='nan' says what becomes of the nulls of a column"):
-        lend.to(b"1234", "memoryview", nulls="nan")
+        lend.to(b"1234", len, nulls="nan")
 
 
 @pytest.mark.parametrize("function", [lend.to, lend.explain], ids=["to", "explain"])

@@ -1,6 +1,7 @@
 """What lend gives by `__dataframe__`: judged by the page of the protocol, and by those who read it."""
 
 import ctypes
+import datetime
 import gc
 import random
 import struct
@@ -227,18 +228,16 @@ def test_text_in_views_is_refused_where_no_library_makes_offsets(monkeypatch):
         told(lend.column(pa.array(VIEWS, pa.string_view()))).get_buffers()
 
 
-ODD = ["date32", "time64", "duration", "decimal", "binary", "list", "struct", "null", "half list", "month"]
+ODD = ["time64", "duration", "decimal", "binary", "list", "struct", "null", "half list", "month"]
 
 
 def odd(pa):
     """A table of one plain column, and of one for each type that the protocol has no word for."""
-    import datetime
     import decimal
 
     return pa.table(
         {
             "plain": [1, 2],
-            "date32": [datetime.date(2024, 1, 1), None],
             "time64": pa.array([1, None], pa.time64("us")),
             "duration": pa.array([1, None], pa.duration("s")),
             "decimal": [decimal.Decimal("1.5"), None],
@@ -264,6 +263,36 @@ def test_a_type_without_a_word_is_refused_by_its_column_alone(name):
             ask()
     assert frame.get_column_by_name("plain").dtype[0] == 0
     assert lend.table(Shown(frame.select_columns_by_name(["plain"])))["plain"].tolist() == [1, 2]
+
+
+DATES = [datetime.date(2024, 1, 1), None, datetime.date(1950, 3, 4)]
+
+
+@pytest.mark.parametrize(("kind", "told_as", "data"), [
+    ("date32", (22, 32, "tdD", "="), (0, 32, "i", "=")), ("date64", (22, 64, "tdm", "="), (0, 64, "l", "=")),
+])  # fmt: skip
+def test_dates_are_told_as_the_protocol_tells_them(kind, told_as, data):
+    pa = pytest.importorskip("pyarrow")
+    given = told(lend.column(pa.array(DATES, kind)))
+    assert (given.dtype, given.get_buffers()["data"][1]) == (told_as, data)
+
+
+@pytest.mark.parametrize("kind", ["date32", "date64"])
+@pytest.mark.parametrize("rows", [slice(None), slice(1, None), slice(0, 0)], ids=str)
+def test_dates_come_back_as_dates(kind, rows):
+    pa = pytest.importorskip("pyarrow")
+    again = lend.column(Shown(lend.column(pa.array(DATES, kind))[rows].__dataframe__()))
+    assert (again.dtype, again.tolist()) == (kind, DATES[rows])
+
+
+@pytest.mark.parametrize("kind", ["date32", "date64"])
+def test_dates_are_read_by_pandas(kind):
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    from pandas.core.interchange.from_dataframe import _from_dataframe
+
+    frame = _from_dataframe(lend.table(pa.table({"a": pa.array(DATES, kind)})).__dataframe__())
+    assert [None if value != value else value.date() for value in frame["a"]] == DATES  # noqa: PLR0124 - NaT
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16", "M8[D]", "m8[s]"])

@@ -1,6 +1,7 @@
 """`Table.__array__`: columns side by side, for consumers that know arrays alone."""
 
 import datetime
+from weakref import ref
 
 import pytest
 
@@ -99,7 +100,78 @@ def test_it_is_one_copy_and_is_counted_as_one():
 
 def test_without_a_copy_there_is_none():
     with pytest.raises(CopyRequired, match="the columns of a table lie apart"):
-        np.asarray(lend.table(pa.table({"a": [1]})), copy=False)
+        np.asarray(lend.table(pa.table({"a": [1], "b": [2]})), copy=False)
+
+
+BLOCKS = {
+    "row by row": np.arange(12.0).reshape(4, 3),
+    "column by column": np.asfortranarray(np.arange(12.0).reshape(4, 3)),
+    "backwards": np.arange(12.0).reshape(4, 3)[::-1, ::-1],
+    "with gaps": np.arange(48).reshape(6, 8)[::2, ::3],
+    "one column": np.arange(4, dtype="i2").reshape(4, 1),
+    "one row": np.arange(3).reshape(1, 3),
+    "bools": np.array([[True, False], [False, False]]),
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_columns_that_lie_in_one_block_are_shared(block):
+    source = BLOCKS[block]
+    with lend.copies() as made:
+        found = np.asarray(lend.table(source), copy=False)
+    assert found.__array_interface__["data"] == source.__array_interface__["data"]
+    assert same(found, source, source.dtype)
+    assert made.count == 0
+
+
+def test_some_columns_of_a_block_are_shared_in_any_order_that_is_even():
+    source = np.arange(12).reshape(3, 4)
+    table = lend.table(source)
+    assert np.shares_memory(np.asarray(table.select([3, 1]), copy=False), source)
+    assert same(np.asarray(table.select([3, 1])), source[:, [3, 1]], source.dtype)
+
+
+UNEVEN = {
+    "gaps of their own": lambda: lend.table(np.arange(12).reshape(3, 4)).select([0, 1, 3]),
+    "one twice": lambda: lend.table(np.arange(4).reshape(2, 2)).select([1, 1]),
+    "elements that overlap": lambda: lend.table(
+        np.lib.stride_tricks.as_strided(np.arange(6), shape=(3, 2), strides=(8, 8))
+    ),
+    "another owner": lambda: lend.table({"a": np.arange(2), "b": np.arange(2)}),
+    "another type": lambda: lend.table(np.array([(1, 2.0)] * 2, [("a", "i8"), ("b", "f8")])),
+    "the other byte order": lambda: lend.table(np.arange(4, dtype=np.dtype("i4").newbyteorder()).reshape(2, 2)),
+    "a mask beside them": lambda: lend.table(np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]])),
+}
+
+
+@pytest.mark.parametrize("case", UNEVEN)
+def test_columns_that_lie_otherwise_are_copied(case):
+    table = UNEVEN[case]()
+    found = np.asarray(table)
+    assert not any(np.shares_memory(found, np.asarray(column.buffers["data"].view())) for column in table)
+    with pytest.raises(CopyRequired):
+        np.asarray(table, copy=False)
+
+
+def test_a_block_keeps_its_memory_and_what_forbids_to_write_to_it():
+    source = np.arange(6).reshape(3, 2)
+    source.flags.writeable = False
+    held = ref(source)
+    found = np.asarray(lend.table(source))
+    del source
+    assert (found.flags.writeable, held() is not None) == (False, True)
+    with pytest.raises(ValueError, match="cannot set WRITEABLE"):
+        found.flags.writeable = True
+    del found
+    assert held() is None
+
+
+@pytest.mark.parametrize("asked", [{"copy": True}, {"dtype": "float32"}])
+def test_a_copy_of_a_block_is_one_where_it_is_asked_for(asked):
+    source = np.arange(6.0).reshape(3, 2)
+    found = np.array(lend.table(source), **asked)
+    assert not np.shares_memory(found, source)
+    assert found.tolist() == source.tolist()
 
 
 def test_the_shape_and_length_are_those_of_the_array():

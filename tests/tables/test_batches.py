@@ -8,7 +8,7 @@ import struct
 import pytest
 
 import lend
-from lend.errors import MalformedDescriptor, NotLendable, UnsupportedType
+from lend.errors import MalformedDescriptor, UnsupportedType
 from support.arrow_structs import Array, Made, Node, Streamed, _capsule_pointer, capsule
 
 
@@ -380,77 +380,6 @@ def test_column_of_nulls_is_given_with_as_many_as_the_batch_has_rows():
     array = Array.from_address(_capsule_pointer(id(capsule_of_array), b"arrow_array"))
     child = Array.from_address(ctypes.c_void_p.from_address(array.children).value)
     assert (child.length, child.null_count) == (3, 3)
-
-
-# -- lazy ----------------------------------------------------------------------------------------------------------
-
-
-def test_lazy_table_pulls_nothing_and_knows_names_and_types():
-    stream = Streamed(schema(numbers(), numbers(name="b")), [batch(numbers(1), numbers(2), length=1)])
-    table = lend.table(stream, lazy=True)
-    assert (table.names, [str(dtype) for dtype in table.dtypes], table.num_rows) == (("a", "b"), ["int64"] * 2, None)
-    assert stream.made == []
-
-
-def test_lazy_table_hands_its_stream_on_once():
-    table = lend.table(Streamed(schema(numbers()), [batch(numbers(1), length=1)]), lazy=True)
-    assert lists(lend.table(table.__arrow_c_stream__())) == {"a": [1]}
-    with pytest.raises(MalformedDescriptor, match="already consumed"):
-        table.__arrow_c_stream__()
-
-
-def test_lazy_table_gives_its_batches_one_by_one():
-    stream = Streamed(schema(numbers()), [batch(numbers(1), length=1), batch(numbers(2), length=1)])
-    rows = lend.table(stream, lazy=True).batches()
-    assert lists(next(rows)) == {"a": [1]}
-    assert len(stream.made) == 1
-    assert [lists(part) for part in rows] == [{"a": [2]}]
-
-
-@pytest.mark.parametrize(
-    "use", [len, lambda t: t["a"], lambda t: t[:1], lambda t: t.columns, lambda t: t.select(["a"]), lambda t: t.chunks]
-)
-def test_lazy_table_refuses_what_needs_rows(use):
-    table = lend.table(Streamed(schema(numbers()), [batch(numbers(1), length=1)]), lazy=True)
-    with pytest.raises(lend.LendError, match="rows are still in the stream"):
-        use(table)
-
-
-def test_lazy_table_that_nobody_reads_releases_its_stream_once():
-    stream = Streamed(schema(numbers()), [batch(numbers(1), length=1)])
-    lend.table(stream, lazy=True)
-    gc.collect()
-    assert stream.released == 1
-
-
-@pytest.mark.parametrize("give", ["__arrow_c_device_stream__", "batches"])
-def test_lazy_table_whose_stream_was_taken_by_somebody_else_says_so(give):
-    stream = Streamed(schema(numbers()), [batch(numbers(1), length=1)]).__arrow_c_stream__()
-    table = lend.table(stream, lazy=True)
-    lend.table(stream)
-    with pytest.raises(MalformedDescriptor, match="was already consumed"):
-        getattr(table, give)()
-
-
-def test_lazy_table_hands_on_a_stream_that_has_no_words_for_its_errors():
-    made = Streamed(schema(numbers()), [(5, "nobody asks")])
-    made.stream.get_last_error = None
-    given = lend.table(made, lazy=True).__arrow_c_device_stream__()
-    with pytest.raises(NotLendable, match="did not give its next array: errno 5"):
-        lend.table(given)
-
-
-@pytest.mark.parametrize("callback", ["get_schema", "get_next"])
-def test_lazy_table_of_a_stream_without_a_callback_is_refused(callback):
-    made = Streamed(schema(numbers()), [])
-    setattr(made.stream, callback, None)
-    with pytest.raises(NotLendable, match="the callback for its schema or for its next array: it is NULL"):
-        lend.table(made, lazy=True)
-
-
-def test_keyword_that_needs_columns_is_refused_with_lazy():
-    with pytest.raises(lend.LendError, match="columns= is about columns"):
-        lend.table(Streamed(schema(numbers()), []), lazy=True, columns=["a"])
 
 
 # -- names and metadata --------------------------------------------------------------------------------------------

@@ -458,6 +458,47 @@ def test_objects_are_read_as_nested_data_where_the_caller_says_so(wrap):  # TYPE
     assert columns.nested(pa.array([1]), front_columns.take_column, None).tolist() == [1]
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda frame: frame, lambda frame: narwhals_of(frame), lambda frame: {"o": frame["o"], "a": frame["a"]}],
+    ids=["pandas", "narwhals", "a dict of Series"],
+)  # fmt: skip
+def test_objects_of_a_frame_are_read_as_nested_data_where_the_caller_says_so(wrap):  # TYPE-9
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"o": pandas.Series([[1], None], dtype=object), "a": [1, 2]})
+    with pytest.raises(UnsupportedType, match="column 'o' is of objects: row 0 is a list") as refused:
+        lend.table(wrap(frame))
+    assert "(x, nested=True)" in refused.value.remedy
+    assert {name: lend.table(wrap(frame), nested=True)[name].tolist() for name in "oa"} == {
+        "o": [[1], None], "a": [1, 2],
+    }  # fmt: skip
+    assert lend.to(wrap(frame), "pyarrow", nested=True).to_pydict() == {"o": [[1], None], "a": [1, 2]}
+
+
+def test_the_index_goes_along_with_nested_data():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"o": [[1], [2]]}, index=[7, 9])
+    assert lend.table(frame, nested=True).names == ("__index_level_0__", "o")
+    assert lend.table(frame, nested=True, index="drop").names == ("o",)
+    assert lend.table(frame, nested=True, columns=["o"])["o"].tolist() == [[1], [2]]
+    assert lend.to(frame, "pandas", nested=True).index.tolist() == [7, 9]
+    assert lend.explain(frame, "pyarrow", nested=True).bytes_copied > 0
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas"])
+def test_a_series_of_objects_goes_to_a_library_as_nested_data(target):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip(target)
+    made = lend.to(pandas.Series([[1], [2, 3]]), target, nested=True)
+    assert lend.column(made).tolist() == [[1], [2, 3]]
+
+
+def test_what_has_no_objects_is_as_without():
+    assert lend.table(pa.table({"a": [1]}), nested=True)["a"].tolist() == [1]
+    assert lend.to(pa.table({"a": [1]}), "numpy", nested=True)["a"].tolist() == [1]
+    with pytest.raises(TypeError, match="nested is True or False"):
+        lend.to(pa.table({"a": [1]}), "numpy", nested=1)
+
+
 def narwhals_of(thing):
     return pytest.importorskip("narwhals").from_native(thing, allow_series=True)
 

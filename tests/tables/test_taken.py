@@ -7,7 +7,9 @@ from weakref import ref
 import pytest
 
 import lend
+from lend.adapters import columns
 from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
+from support.told_frames import INT, ToldColumn, ToldFrame
 
 np = pytest.importorskip("numpy")
 
@@ -350,3 +352,13 @@ def test_masked_array_of_two_dimensions_looks_at_what_is_wanted_alone():
     with lend.copies() as made:
         table = lend.table(source, columns=["2"])
     assert (table.names, table[0].tolist(), made.count) == (("2",), [2, None], 1)
+
+
+def test_the_adapter_of_a_class_is_looked_up_once(monkeypatch):
+    looked, look = [], columns.adapter_of
+    monkeypatch.setattr(columns, "adapter_of", lambda cls: looked.append(cls) or look(cls))
+    frame = type("Frame", (ToldFrame,), {})({"a": ToldColumn((INT, 8, "c", "="), 1, data=b"\1")})
+    lend.table(frame)
+    known = len(looked)
+    assert lend.table(frame)["a"].tolist() == [1]
+    assert looked.count(type(frame)) == known

@@ -26,6 +26,7 @@ cdef enum:
     COLUMN_RELEASED = 2
     COLUMN_CHUNKED = 4   # several chunks: only length is true of all
     COLUMN_TOLD = 8      # its address left by an array interface, which never gives it back
+    COLUMN_UNVOUCHED = 16  # put together of loose buffers: what they lead to nobody has looked at yet
 
 
 ctypedef struct ColumnRecord:

@@ -3,6 +3,7 @@
 Told by the class, as far as that will do; an object is asked only where its class is one that is known.
 """
 
+from lend.adapters import row_advice
 from lend.adapters.asking import guarded
 from lend.adapters.rules import TARGETS
 from lend.protocols.classes import bases_of, module_of, shows
@@ -55,7 +56,7 @@ def for_unlendable(obj: "Any") -> "str | list[str]":
     if _is_of("_cffi_backend", cls):
         return "its bytes: lend.view(ffi.buffer(x)), and .reinterpret(dtype) on that"
     if shows(cls, "__fspath__"):
-        return _of_path("x")
+        return row_advice.of_path(row_advice.path_of(obj) or "", "x")
     if shows(cls, "getvalue") and not shows(cls, "getbuffer"):
         return "lend.view(x.getvalue().encode())"
     for method, way in _WAYS:
@@ -127,22 +128,10 @@ def _of_str(obj: str) -> "str | list[str]":
     text = str.__str__(obj)  # a subclass loses its own methods
     if text in TARGETS:
         return f'the object first, then the target: lend.to(x, "{text}")'
-    if looks_like_path(text):
-        return [_of_path(repr(text) if len(text) <= 60 else "path"), "x.encode(), if it is the text that you mean"]
+    if row_advice.looks_like_path(text):
+        shown = repr(text) if len(text) <= 60 else "path"
+        return [row_advice.of_path(text, shown), "x.encode(), if it is the text that you mean"]
     return "lend.view(x.encode())"
-
-
-def _of_path(path: str) -> str:
-    return f'numpy.load({path}, mmap_mode="r") for a .npy file, numpy.memmap({path}, mode="r") for bare bytes'
-
-
-def looks_like_path(text: str) -> bool:
-    """Whether a text is rather the path of a file than a name."""
-    tail = text.rpartition(".")[2]
-    return "/" in text or "\\" in text or ("." in text and tail.lower() in _ENDINGS)
-
-
-_ENDINGS = frozenset({"npy", "npz", "bin", "dat", "raw", "csv", "txt", "parquet", "arrow", "feather", "pt", "png"})
 
 
 def _of_complex(_: "Any") -> str:
@@ -162,10 +151,13 @@ def _of_sequence(items: "Any") -> str:
 
     base: "Any" = tuple if issubclass(type(items), tuple) else list  # noqa: UP037 - not imported; whatever a subclass makes of its items
     first = type(base.__getitem__(items, 0)) if base.__len__(items) else int
+    pieces = row_advice.of_items(items)
+    if pieces is not None:
+        return pieces
     if issubclass(first, (bytes, bytearray, memoryview)) or any(shows(first, protocol.dunder) for protocol in ORDER):
         return "one of its items at a time: [lend.view(item) for item in x]"
-    if issubclass(first, (str, dict)):
-        return "text is lent encoded, one at a time: lend.view(x[0].encode())" if first is str else _ANY
+    if issubclass(first, str):
+        return "text is lent encoded, one at a time: lend.view(x[0].encode())"
     if issubclass(first, (list, tuple)):
         return "an array of its values: numpy.asarray(x)"
     return f"an array of its values: {_NUMBERS}"

@@ -4,11 +4,20 @@
 """
 
 import sys
+from functools import partial
 
 from lend._core.letting_go import lets_go
-from lend.adapters import advice
+from lend.adapters import advice, row_advice
 from lend.adapters.asking import guarded
-from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    MalformedDescriptor,
+    NotLendable,
+    UnsupportedLayout,
+    UnsupportedType,
+    change_remedy,
+)
 from lend.protocols.classes import bases_of, full_name, module_of, shows
 from lend.views import describe
 
@@ -53,6 +62,12 @@ def is_of_pandas(cls: type) -> bool:
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
 
 
+def is_frame(obj: "Any") -> bool:
+    """Whether it is a DataFrame of pandas, also one that narwhals wraps."""
+    cls = type(unwrapped(obj))
+    return is_of_pandas(cls) and bool(_pandas().is_frame(cls))
+
+
 # whose host methods are no copies off a device, as they refuse what is not the host's
 _HOST_FIRST = frozenset(("pyarrow", "nanoarrow", "arro3", "lend"))
 
@@ -72,7 +87,12 @@ def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
     if view.ndim != 1:
         raise not_one_dimension(view)
     if dtype.has_objects:
-        raise _objects(view)
+        from lend.adapters import text
+
+        made = text.of_objects(view, take, copy)
+        if made is None:
+            raise _objects(view)
+        return made
     if dtype.fields is not None:
         return of_records(view, take, copy)
     if dtype.shares_bytes:
@@ -190,6 +210,10 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
 def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") -> "Column":
     """A Column of what `lend.view` refused: by the mask of its interface, by its own Arrow array; or say what to do."""
     if isinstance(refusal, UnsupportedType):
+        from lend.adapters import text
+
+        if text.holds_strings(obj):
+            return text.of_strings(obj, take, copy)
         for method in _INTERFACES:
             parted = _unmasked(obj, method)
             if parted is not None:
@@ -207,8 +231,10 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
             f"cannot lend {article(full_name(type(obj)))} as a column",
             came=refusal.came,
             tried=f"{refusal.tried}; and no __arrow_c_array__ or __arrow_c_stream__" if refusal.tried else None,
-            remedy=refusal.remedy,
+            remedy=row_advice.for_column(obj) or refusal.remedy,
         )
+    if shows(type(obj), "to_pyarrow"):
+        change_remedy(refusal, "lend.column(x.to_pyarrow())")
     raise refusal
 
 
@@ -343,7 +369,7 @@ def no_table(obj: "Any") -> NotLendable:
         f"cannot lend {article(full_name(type(obj)))} as a table",
         came=full_name(type(obj)),
         tried="it has no __arrow_c_stream__ and no __arrow_c_array__, and is no dict of columns and no array",
-        remedy='lend.table({"name": x}), where x is what lend.column takes',
+        remedy=row_advice.for_table(obj) or advice.for_unlendable(obj),
     )
 
 
@@ -355,24 +381,39 @@ def with_index(
     take: "Take",
     copy: "bool | None",
     nulls: "Any" = None,
-) -> "Table":
-    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata"."""
+    objects: bool = False,
+) -> "Table | None":
+    """A Table of a DataFrame, with its index as `index` says: "column", "drop" or "metadata".
+
+    `objects`: these are read as nested data, also those of a dict. None of what has no objects of pandas'.
+    """
     from lend.adapters import column_wishes
 
-    obj = _unwrapped(obj)
-    _check_index(obj, index)
-    made: Table = _pandas().table(obj, keys, take, copy, index)
+    obj = unwrapped(obj)
+    if index is not None:
+        _check_index(obj, index)
+    made: Table
+    if objects and isinstance(obj, dict):
+        made = of_dict(obj, keys, partial(_nested, take), copy)
+    elif is_of_pandas(type(obj)):
+        made = _pandas().table(obj, keys, take, copy, index, objects)
+    else:
+        return None
     return made if copy is not True and nulls is None else column_wishes.met_by_all(made, copy is True, nulls)
 
 
 @lets_go
 def nested(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     """A Column of what may be Python objects, of which nested data is made; of all else what `take` makes."""
-    obj = _unwrapped(obj)
+    obj = unwrapped(obj)
     if not is_of_pandas(type(obj)):
         return take(obj, copy)
     made: Column = _pandas().column(obj, take, copy, True)
     return made
+
+
+def _nested(take: "Take", obj: "Any", copy: "bool | None") -> "Column":
+    return nested(obj, take, copy)
 
 
 def _pandas() -> "Any":
@@ -381,7 +422,7 @@ def _pandas() -> "Any":
     return pandas
 
 
-def _unwrapped(obj: "Any") -> "Any":
+def unwrapped(obj: "Any") -> "Any":
     """What narwhals wraps, or the object itself."""
     from lend.adapters import narwhals
 
@@ -400,9 +441,9 @@ def _check_index(obj: "Any", index: "Any") -> None:
         )
 
 
-def check_lazy(copy: "bool | None", nulls: "Any", columns: "Any") -> None:
+def check_lazy(copy: "bool | None", nulls: "Any") -> None:
     """What a table whose rows did not come yet cannot be asked for."""
-    asked = [name for name, value in (("copy", copy), ("nulls", nulls), ("columns", columns)) if value is not None]
+    asked = [name for name, value in (("copy", copy), ("nulls", nulls)) if value is not None]
     if asked:
         raise UnsupportedLayout.build(
             f"{asked[0]}= is about columns, and a lazy table has none before its rows come",

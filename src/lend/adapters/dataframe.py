@@ -9,7 +9,7 @@ from functools import lru_cache
 from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import quoted
-from lend.columns.building import of_chunks, unreadable
+from lend.columns.building import of_chunks, unreadable, vouched
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.columns.refusals import Closed
@@ -192,6 +192,7 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
         dictionary=words,
         name=told.name,
     )
+    vouched(made)  # by who has the buffers: they have a protocol of their own
     if told.no_null and made.device.is_host and made.null_count:
         raise MalformedDescriptor.build(
             f"it says that none of its elements is null, and its {kind} that {made.null_count} are"
@@ -251,7 +252,7 @@ def _listed(words: "list[Any]", copy: "bool | None") -> Column:
             ends.append(ends[-1] + len(piece))
         data = b"".join(pieces)
         note("a list of categories", "text in Python objects", len(data) + 8 * len(ends))
-        return Column.from_buffers("large_utf8", len(words), {"offsets": ends, "data": data})
+        return vouched(Column.from_buffers("large_utf8", len(words), {"offsets": ends, "data": data}))
     if kinds <= {int} or kinds <= {int, float}:
         try:
             values = array("q" if kinds == {int} else "d", words)

@@ -13,13 +13,15 @@ from lend._core.letting_go import lets_go
 from lend.adapters import columns
 from lend.adapters.asking import guarded
 from lend.adapters.rules import is_installed
-from lend.columns import forms, joining, recoding, refusals
+from lend.columns import forms, joining, reading, recoding, refusals
 from lend.columns.anatomy import Anatomy
+from lend.columns.building import vouched
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType
 from lend.errors import NotHostAccessible, UnsupportedType
 from lend.protocols import dataframe_giving as giving
+from lend.tables import index_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ def give(lent: "Table | Column", nan_as_null: bool, allow_copy: bool) -> giving.
         table = of_columns((lent.name,), [lent], len(lent))
     if table.is_lazy:
         raise of_tables.lazy(table)
+    table = index_note.without(table)
     giving.check_names(table.names)
     return giving.InterchangeFrame(table, True, sys.modules[__name__]).__dataframe__(nan_as_null, allow_copy)
 
@@ -62,6 +65,10 @@ def dtype(column: Column, allow_copy: bool) -> DType:
 def ready(column: Column, allow_copy: bool) -> Column:
     """The column as the protocol can show it, copied where it must be and may be."""
     giving.told_type(_own(column), column)  # refuse first, what would be copied in vain
+    if reading.is_unvouched(column):
+        column.verify(full=True)
+    if _lies_ready(column):
+        return column
     column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
     if not column.device.is_host:
         return _on_device(column)
@@ -79,6 +86,19 @@ def ready(column: Column, allow_copy: bool) -> Column:
     if column.nulls.kind == "bytemask" and len(column) > 1 and Anatomy(column).mask_step != 1:
         column = _made(forms.masked(forms.arrow_form(column).made()), allow_copy)  # by bits, to lie side by side
     return column
+
+
+def _lies_ready(column: Column) -> bool:
+    """Whether nothing is to be done: what is true of most columns is found out without a draft of each form."""
+    dtype = column.dtype
+    return (
+        dtype.kind in ("int", "uint", "float", "utf8", "large_utf8")
+        and len(column.chunks) == 1
+        and column.device.is_host
+        and dtype.is_native
+        and column.stride in (None, dtype.itemsize)
+        and (column.nulls.kind in ("none", "nan") or (column.nulls.kind == "bitmask" and is_installed("pyarrow")))
+    )
 
 
 def _for_pandas(column: Column) -> Column:
@@ -103,7 +123,7 @@ def _on_device(column: Column) -> Column:
 def _empty(dtype: DType, name: str) -> Column:
     """No elements of a dtype, in one chunk."""
     words = None if dtype.dictionary is None else _empty(dtype.dictionary, "")
-    return Column.from_buffers(dtype, 0, {}, dictionary=words, name=name)
+    return vouched(Column.from_buffers(dtype, 0, {}, dictionary=words, name=name))
 
 
 def _own(column: Column) -> DType:
@@ -118,7 +138,7 @@ def _has_lost_words(column: Column) -> bool:
     """Whether an element is null by its value in the dictionary: the protocol sees nulls of codes alone."""
     if column.dtype.dictionary is None or not column.device.is_host:
         return False
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks) < column.null_count
+    return sum(map(forms.nulls_in, column.chunks)) < column.null_count
 
 
 def _made(draft: "Draft", allow_copy: bool) -> Column:
@@ -136,6 +156,7 @@ def _with_offsets(column: Column, allow_copy: bool) -> Column:
         raise giving.needs_copy(refusals.came(column), ["text in views, where offsets are wanted"])
     for library, make in (("pyarrow", _by_pyarrow), ("polars", _by_polars)):
         if is_installed(library):
+            column.verify(full=True)  # neither looks where a view leads before it follows it
             made = guarded(make)(column)
             break
     else:
@@ -171,12 +192,13 @@ def _by_polars(column: Column) -> Column:
     ends = pl.concat([pl.Series([0], dtype=pl.Int64), ends], rechunk=True)
     whole = take_column(series.fill_null("").str.join(""))
     known = take_column(series.is_not_null().cast(pl.UInt8)).view() if series.null_count() else None
-    return Column.from_buffers(
+    made = Column.from_buffers(
         "large_utf8",
         len(column),
         {"offsets": take_column(ends).view(), "data": _bytes_of(whole, ends[-1]), "validity": known},
         nulls=None if known is None else Nulls("bytemask", 0),
     )
+    return vouched(made)
 
 
 def _bytes_of(whole: Column, total: int) -> "Any":

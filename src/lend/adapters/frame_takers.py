@@ -4,14 +4,17 @@ Every refusal here is known to be a panic, an unrelated error or a wrong value i
 the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duckdb 2.0, nanoarrow 0.9.
 """
 
+import sys
+
 from lend.adapters import alignment
 from lend.adapters.rules import Reason
+from lend.columns.joining import nothing
 from lend.errors import UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 SHARED = 0
+READER = "pyarrow.lib.RecordBatchReader"
+ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array", "arro3.core._core.RecordBatch", "arro3.core._core.Array")
 TO_COME = "what is copied shows when the rows come"
 
 
@@ -141,7 +146,7 @@ def format_of(dtype: "DType") -> str:
     return dtype.newbyteorder("native").arrow
 
 
-def refused(column: "Column", library: str, what: str, remedy: "str | None" = None) -> UnsupportedType:
+def refused(column: "Column", library: str, what: str, remedy: "str | Sequence[str] | None" = None) -> UnsupportedType:
     name = f"column {column.name!r}" if column.name else "this column"
     return UnsupportedType.build(
         f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
@@ -167,38 +172,69 @@ def _shared_by(library: str) -> "Callable[..., Verdict]":
     return judge
 
 
+def _one(column: "Column") -> "Column":
+    """The one chunk that has rows; a column without rows where none has."""
+    return next((chunk for chunk in column.chunks if len(chunk)), None) or nothing(column)
+
+
+# extension types that pandas tells pyarrow of, once they are asked for
+_OF_PANDAS = ("pandas.interval", "pandas.period")
+
+
+def told_to_pyarrow(dtype: "DType") -> bool:
+    """Whether pyarrow knows all extension types in a dtype, or will by what pandas tells it."""
+    names = [part.extension[0] for part in parts_of(dtype) if part.extension is not None]
+    known = _OF_PANDAS if "pandas" in sys.modules else ()
+    return all(name.startswith("arrow.") or name in known for name in names)
+
+
+def _tell_pyarrow(columns: "Iterable[Column]") -> None:
+    """Let pandas tell pyarrow of its extension types, as it does when it makes such arrays, so that they keep them."""
+    if "pandas" not in sys.modules:
+        return
+    if any(part.extension is not None and part.extension[0] in _OF_PANDAS
+           for column in columns for part in parts_of(column.dtype)):  # fmt: skip
+        try:  # noqa: SIM105 - contextlib is not needed for this alone
+            __import__("pandas.core.arrays.arrow.extension_types")
+        except ImportError:
+            pass  # another release of pandas: the name is lost
+
+
 def _pyarrow_column(column: "Column", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
-    if form == "pyarrow.lib.ChunkedArray" or (len(column.chunks) != 1 and form != "pyarrow.lib.Array"):
-        return pa.chunked_array(column)
-    return pa.array(column)
+    _tell_pyarrow([column])
+    if form == "pyarrow.lib.Array":
+        return pa.array(_one(column))
+    return pa.chunked_array(column) if form is not None or len(column.chunks) != 1 else pa.array(column)
 
 
 def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
     import pyarrow as pa
 
+    if form == READER:
+        return pa.RecordBatchReader.from_stream(table)
+    _tell_pyarrow(table.columns)
     made = pa.table(table)
     if form != "pyarrow.lib.RecordBatch":
         return made
-    batches = made.to_batches()
-    if len(batches) > 1:
-        raise UnsupportedLayout.build(
-            f"a RecordBatch has one chunk, and this table {len(batches)}", remedy='lend.to(x, "pyarrow"), a Table'
-        )
+    batches = made.to_batches()  # one, or none of no rows
     return batches[0] if batches else pa.RecordBatch.from_pylist([], made.schema)
 
 
 def _arro3_column(column: "Column", form: "str | None" = None) -> "Any":
     from arro3 import core
 
-    return core.Array.from_arrow(column) if len(column.chunks) == 1 else core.ChunkedArray.from_arrow(column)
+    if form is not None and form.endswith(".Array"):
+        return core.Array.from_arrow(_one(column))
+    one = form is None and len(column.chunks) == 1
+    return core.Array.from_arrow(column) if one else core.ChunkedArray.from_arrow(column)
 
 
 def _arro3_table(table: "Table", form: "str | None" = None) -> "Any":
     from arro3 import core
 
-    return core.Table.from_arrow(table)
+    return getattr(core, "Table" if form is None else form.rpartition(".")[2]).from_arrow(table)
 
 
 # -- polars --------------------------------------------------------------------------------------------------------
@@ -206,6 +242,15 @@ def _arro3_table(table: "Table", form: "str | None" = None) -> "Any":
 _POLARS_HAS_NO = {
     "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
     "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
+}  # fmt: skip
+_OTHERS = "the other columns: lend.table(x, columns=[...])"
+_INTERVALS = (
+    "numbers in its place: epoch_us(...) in a query of duckdb's; or of Python values, lend.column(x).tolist()", _OTHERS,
+)  # fmt: skip
+# of a nested type nothing but the whole is made anew
+_INSTEAD = {
+    "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
+    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', _OTHERS),
 }  # fmt: skip
 
 
@@ -216,10 +261,15 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
         if format.startswith("d:") and format.endswith(",256"):
             what = "decimal of 256 bits"
+        if format.startswith("d:") and ",-" in format:
+            what = "decimal of a negative scale"
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
-            raise refused(column, "polars", what, 'lend.to(x, "pyarrow"), and a cast there')
+            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", _OTHERS)
+            if what == "union":
+                anew = ("its parts: lend.column(x).children", _OTHERS)
+            raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
         if format in ("u", "U", "z", "Z"):
@@ -259,11 +309,13 @@ def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
 def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None" = None) -> "Any":
     import polars as pl
 
-    if not table.num_columns:
-        return pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
     # a stream tells a name of its own, which polars prefers to the one it is given; of a list it calls "" column_0
     named = zip(unique(table, names), table, strict=True)
-    return pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
+    if table.num_columns:
+        made = pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
+    else:
+        made = pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
+    return made if form is None or form.endswith(".DataFrame") else made.lazy()
 
 
 def unique(table: "Table", names: "str | None") -> "list[str]":
@@ -300,11 +352,19 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         if format == "e":
-            raise refused(column, "duckdb", "float of 16 bits", "a cast to float32 by its library")
+            raise refused(column, "duckdb", "float of 16 bits", 'lend.to(lend.column(x), "pyarrow").cast("float32")')
         if format.startswith("d:") and format.endswith(",256"):
-            raise refused(column, "duckdb", "decimal of 256 bits", "a cast by its library")
+            raise refused(
+                column, "duckdb", "decimal of 256 bits", "of 128 bits: pyarrow.array(lend.column(x).tolist())"
+            )
+        if format.startswith("d:") and ",-" in format:
+            what = "decimal of a negative scale"
+            raise refused(column, "duckdb", what, "of a scale of 0: pyarrow.array(lend.column(x).tolist())")
+        if format.startswith("+ud:"):
+            raise refused(column, "duckdb", "dense union", "a sparse one, which it has")
         if format == "tDn":
-            raise refused(column, "duckdb", "interval of nanoseconds (it drops them)", "a cast to microseconds first")
+            what = "interval of nanoseconds (it drops them)"
+            raise refused(column, "duckdb", what, 'lend.to(lend.column(x), "pyarrow").cast("duration[us]")')
         if dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
@@ -337,7 +397,9 @@ def _duckdb_relation(table: "Table", form: "str | None" = None, connection: "Any
 
 
 def _no_column(column: "Column", form: "str | None" = None) -> "Any":
-    raise UnsupportedLayout.build("duckdb takes tables, not columns", remedy='lend.to({"name": x}, "duckdb")')
+    raise UnsupportedLayout.build(
+        "duckdb takes tables, not columns", remedy='lend.to({"name": lend.column(x)}, "duckdb")'
+    )
 
 
 # -- pandas --------------------------------------------------------------------------------------------------------
@@ -358,7 +420,12 @@ def _judge_pandas(
 def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
     from lend.adapters import pandas_giving
 
-    return pandas_giving.give_series(column, **asked)  # no index is that of a column
+    made = pandas_giving.give_series(column, **asked)  # no index is that of a column
+    if form != "pandas.Index":
+        return made
+    import pandas as pd
+
+    return pd.Index(made, copy=False)
 
 
 def _pandas_frame(table: "Table", form: "str | None" = None, **asked: "Any") -> "Any":
@@ -372,24 +439,28 @@ TAKERS = {
         "pyarrow", "pyarrow", "pyarrow.Array", "pyarrow.Table", _shared_by("pyarrow"), _pyarrow_column, _pyarrow_table,
         classes={
             "pyarrow.lib.Array": "column", "pyarrow.lib.ChunkedArray": "column",
-            "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table",
+            "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table", READER: "table",
         },
     ),
     "polars": Taker(
         "polars", "polars", "polars.Series", "polars.DataFrame", _judge_polars, _polars_series, _polars_frame,
-        classes={"polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table"},
+        classes={
+            "polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table",
+            "polars.lazyframe.frame.LazyFrame": "table",
+        },
         options=("names",), unique=True,
     ),
     "pandas": Taker(
         "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
-        classes={"pandas.Series": "column", "pandas.DataFrame": "table"},
+        classes={"pandas.Series": "column", "pandas.DataFrame": "table", "pandas.Index": "column"},
         options=("dtype_backend", "index"), judged=("dtype_backend",), arrow=False,
     ),
     "arro3": Taker(
         "arro3", "arro3-core", "arro3.core.Array", "arro3.core.Table", _shared_by("arro3"), _arro3_column, _arro3_table,
         classes={
             "arro3.core._core.Array": "column", "arro3.core._core.ChunkedArray": "column",
-            "arro3.core._core.Table": "table",
+            "arro3.core._core.Table": "table", "arro3.core._core.RecordBatch": "table",
+            "arro3.core._core.RecordBatchReader": "table",
         },
     ),
     "duckdb": Taker(

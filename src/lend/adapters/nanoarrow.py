@@ -27,12 +27,23 @@ def serves(cls: type) -> bool:
 
 def column(obj: "Any", take: "Take", copy: "bool | None") -> "Any":
     _check(obj)
-    return obj
+    return _streamed(obj) if _chunks(obj) != 1 else obj
 
 
 def table(obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None") -> "Any":
     _check(obj)
     return obj
+
+
+@guarded
+def _chunks(obj: "Any") -> int:
+    """Chunks of an Array, which has no single array of several; a CArray is one."""
+    return int(getattr(obj, "n_chunks", 1))
+
+
+@guarded
+def _streamed(obj: "Any") -> "Any":
+    return sys.modules["nanoarrow"].c_array_stream(obj)
 
 
 def _check(obj: "Any") -> None:

@@ -71,7 +71,10 @@ def _of_strings(obj: "Any") -> UnsupportedType:
     return UnsupportedType.build(
         f"this {refusals.name(obj)} holds strings of any length, which are nobody's to lend",
         came=f"{refusals.name(obj)}, {obj.dtype}{list(obj.shape)}",
-        remedy='lend.view(x.astype("U20")), if none has more than 20 characters',
+        remedy=[
+            "lend.column(x), which makes text of them in a copy",
+            'lend.view(x.astype("U20")), if none has more than 20 characters',
+        ],
     )
 
 

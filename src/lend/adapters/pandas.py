@@ -14,7 +14,7 @@ from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
 from lend.columns.nullness import Nulls
-from lend.errors import CopyRequired, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
 from lend.views.view import View
 
@@ -101,10 +101,10 @@ def _leased(obj: "Any") -> "Any":
 class _Wish:
     """What who asked wants of every column, and how others are taken."""
 
-    __slots__ = ("copy", "nested", "take")
+    __slots__ = ("copy", "nested", "take", "what")
 
-    def __init__(self, take: "Take", copy: "bool | None", nested: bool) -> None:
-        self.take, self.copy, self.nested = take, copy, nested
+    def __init__(self, take: "Take", copy: "bool | None", nested: bool, what: str = "column") -> None:
+        self.take, self.copy, self.nested, self.what = take, copy, nested, what
 
     def check(self, what: str, why: str, came: str, remedy: str) -> None:
         """Refuse a copy that is not wanted."""
@@ -146,13 +146,43 @@ def _of_values(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     if kind == "object":
         return _objects(values, name, wish)
     if hasattr(type(values), "__arrow_array__"):
-        return _named(wish.take(values.__arrow_array__(), wish.copy), name)
+        return _foreign(values, name, wish)
     raise NotLendable.build(
         f"{kinds.called(name)} is of {full_name(type(values))}, of which pandas tells nothing of where it lies",
         came=f"pandas {values.dtype!s:.60}[{len(values)}]",
         tried="it has no __arrow_array__",
-        remedy="x.to_numpy(), or x.astype() to a dtype of pandas' own",
+        remedy=_AS_PANDAS,
     )
+
+
+_AS_PANDAS = (
+    'its values in a dtype of pandas\' own or of NumPy\'s, if it has them: x.astype("float64"), x.astype("str")'
+)
+
+
+def _foreign(values: "Any", name: str, wish: _Wish) -> "Column":
+    """An array of somebody's, by the array of Arrow's that it makes."""
+    who, came = full_name(type(values)), f"pandas {values.dtype!s:.60}[{len(values)}]"
+    try:
+        given = values.__arrow_array__()
+    except (LendError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # a method of somebody's: what it raises becomes ours, with it as the cause
+        raise NotLendable.from_producer(
+            error,
+            f"{kinds.called(name)} is of {who}, whose __arrow_array__ raised",
+            door="__arrow_array__()",
+            came=came,
+            remedy=_AS_PANDAS,
+        ) from error
+    made = wish.take(given, wish.copy)
+    if len(made) != len(values):
+        raise MalformedDescriptor.build(
+            f"{kinds.called(name)} is of {who}, of {len(values)} elements, whose __arrow_array__ gave {len(made)}",
+            came=came,
+            remedy=_AS_PANDAS,
+        )
+    return _named(made, name)
 
 
 def _named(column: "Column", name: str, metadata: "dict[bytes, bytes] | None" = None) -> "Column":
@@ -202,7 +232,9 @@ def _parts(values: "Any", name: str, wish: _Wish) -> "tuple[Any, Any]":
 def _arrow(values: "Any", name: str, wish: _Wish) -> "Column":
     """What pandas keeps in Arrow's arrays: each chunk with its own lease and offset."""
     dtype = values.dtype
-    told = {b"pandas.dtype": kinds.word_of(dtype).encode()} if kinds.is_string(dtype) else None
+    word = kinds.word_of(dtype)
+    # text may be kept in two ways, and what Arrow has as a dictionary would come back as categories
+    told = {b"pandas.dtype": word.encode()} if kinds.is_string(dtype) or word.startswith("dictionary") else None
     return _named(wish.take(values.__arrow_array__(), wish.copy), name, told)
 
 
@@ -216,7 +248,8 @@ def _categorical(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column
     dtype = kinds.dictionary_dtype(codes.dtype, words.dtype, bool(values.ordered))
     shown: dict[str, Any] = {"data": _view(codes, lease)}
     told = building.told(words, "", None)
-    return Column.from_buffers(dtype, len(values), shown, nulls=Nulls("sentinel", None, -1), dictionary=told, name=name)
+    null = Nulls("sentinel", None, -1)
+    return building.vouched(Column.from_buffers(dtype, len(values), shown, nulls=null, dictionary=told, name=name))
 
 
 def _single(column: "Column", what: str, wish: _Wish) -> "Column":
@@ -268,7 +301,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
         "copy=None, which makes text of strings in a copy",
     )
     if found != "string" and not wish.nested:
-        raise _mixed(array, name, came)
+        raise _mixed(array, name, came, wish.what)
     made = _converted(array, found == "string", name, came)
     column = wish.take(made, None)
     copies.note(
@@ -278,7 +311,7 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     return _named(column, name, {b"pandas.dtype": word})
 
 
-def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
+def _mixed(array: "Any", name: str, came: str, what: str) -> UnsupportedType:
     """Names the first row whose object is no text."""
     from pandas import isna
 
@@ -287,7 +320,7 @@ def _mixed(array: "Any", name: str, came: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy="lend.column(series, nested=True) of it alone, where pyarrow finds a type for all; or its .astype()",
+        remedy=f"lend.{what}(x, nested=True), where pyarrow finds a type for all, also in lend.to; or .astype()",
     )
 
 
@@ -349,7 +382,7 @@ def columns_of(
     lease = frame.copy(deep=False)
     labels = list(lease.columns)
     names = [kinds.text_of(label) for label in labels]
-    wish = _Wish(take, copy, nested)
+    wish = _Wish(take, copy, nested, "table")
     wanted = range(len(names)) if keys is None else kinds.places(names, keys)
     found = _by_blocks(lease, names, wanted, wish) or _by_series(lease, names, wanted, wish)
     made = Taken([names[place] for place in wanted], found, len(lease))
@@ -411,7 +444,12 @@ def _names(frame: "Any") -> "list[str]":
 
 @lets_go
 def table(
-    obj: "Any", keys: "Iterable[str | int] | None", take: "Take", copy: "bool | None", index: "str | None" = None
+    obj: "Any",
+    keys: "Iterable[str | int] | None",
+    take: "Take",
+    copy: "bool | None",
+    index: "str | None" = None,
+    nested: bool = False,
 ) -> "Any":
     from lend.tables import table as tables
 
@@ -425,5 +463,5 @@ def table(
     if keys is not None:
         keys = kinds.places(_names(obj), keys)
         index = index or "drop"  # whoever names the columns did not name it
-    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, index=index, keys=keys))(obj)
+    taken = guarded(lambda asked: columns_of(asked, take, copy=copy, nested=nested, index=index, keys=keys))(obj)
     return made.of_columns(tuple(taken.names), taken.columns, taken.length, taken.metadata or None)

@@ -134,7 +134,7 @@ def _orders_conflict(column: "Column") -> UnsupportedType:
     return UnsupportedType.build(
         f"the chunks of {refusals.named(column)} have ordered dictionaries whose orders conflict",
         came=refusals.came(column),
-        remedy="column.chunks, each by itself; or categories without an order",
+        remedy="lend.column(x).chunks, each by itself; or categories without an order",
     )
 
 

@@ -7,8 +7,7 @@ What pandas gets is read-only for it: it copies before it writes.
 from lend._core import copies
 from lend.adapters import numpy_masked, pandas_categories, pandas_index
 from lend.adapters import pandas_kinds as kinds
-from lend.columns import converting, forms, inside, recoding, refusals
-from lend.columns.anatomy import Anatomy
+from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
 from lend.columns.isolating import isolated
 from lend.columns.run_finding import run_of
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "numpy", "numpy_nullable", "pyarrow")
 _NUMBERS = ("int", "uint", "float", "complex", "bool")
 _TEXTS = ("utf8", "large_utf8", "utf8_view")
+_FILLED = 'lend.to(x, "pandas", nulls=None): its nulls as they are, and fillna of pandas'
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -92,13 +92,16 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     kind = column.dtype.kind
     in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
     if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
-        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", "fillna of pandas, after")
-    if dtype_backend == "pyarrow":
+        raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", _FILLED)
+    if dtype_backend == "pyarrow" and kind != "text":
         return _arrow(column, copy)
     if kind == "dictionary":
-        if not pandas_categories.fits(column):
+        in_arrow = column.metadata.get(b"pandas.dtype", b"").startswith(b"dictionary") and dtype_backend == "auto"
+        if in_arrow or not pandas_categories.fits(column):
             return _arrow(column, copy)
         return pandas_categories.give(Giving(column, "category"), copy, plan)
+    if kind == "text":
+        return _strings(column, dtype_backend)
     if kind in _TEXTS:
         return _text(column, dtype_backend, copy)
     if kind in _NUMBERS and (column.dtype.bits <= 64 or kind == "complex"):
@@ -156,7 +159,7 @@ def _objects(column: "Column") -> Giving:
 
 
 def _own_nulls(column: "Column") -> int:
-    return sum(forms.null_count(Anatomy(part)) for part in column.chunks)
+    return sum(map(forms.nulls_in, column.chunks))
 
 
 def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
@@ -267,7 +270,7 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):
-            giving.wrote(recoding.widened(part).nbytes if arrow.same else 8 * (len(part) + 1), "offsets of 32 bits")
+            giving.wrote(8 * (len(part) + 1 + (_lead(part) if arrow.same else 0)), "offsets of 32 bits")
     if views:
         giving.wrote(None, "pyarrow makes offsets of views")
 
@@ -276,12 +279,30 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
         import pandas as pd
 
         found = of_chunks([arrow.make() for arrow in drafts]) if drafts else column
+        if views:
+            found.verify(full=True)  # pyarrow does not look where a view leads before it follows it
         array = pa.chunked_array(found if views else converting.widened(found))
         array = array.cast(pa.large_string()) if array.type != pa.large_string() else array
         return pd.arrays.ArrowStringArray(array, dtype=pd.StringDtype("pyarrow", na_value=np.nan if nan else pd.NA))
 
     giving.values = made
     return giving
+
+
+def _strings(column: "Column", backend: str) -> Giving:
+    """Text of NumPy's, which pyarrow makes anew."""
+    from lend.adapters import text
+
+    _pyarrow(column)
+    giving = Giving(column, "str")
+    giving.wrote(None if len(column) else 0, "pyarrow makes text of NumPy's strings")
+    giving.values = lambda: plan(text.column_of(column, "pyarrow"), backend).values()
+    return giving
+
+
+def _lead(column: "Column") -> int:
+    """Elements before a column whose offsets are written, too, as its bits are kept from a byte on."""
+    return 0 if column.buffer_facts(0) is None else column.offset % 8
 
 
 # -- the rest ----------------------------------------------------------------------------------------------------------
@@ -393,7 +414,8 @@ def give_frame(
         raise ValueError(f'index is None, "column", "drop" or "metadata", not {index!r:.60}')
     said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
-    givings = [plan(column, dtype_backend, nulls, copy) for column in table.columns]
+    ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
+    givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
     levels = said.get("index", []) if index != "column" else []
     places: list[int] = []

@@ -5,13 +5,13 @@ from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.adapters.columns import article
 from lend.errors import UnsupportedType
+from lend.tables.index_note import KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-KEY = b"lend.pandas"  # a JSON object: "index": names of columns and their labels; "range"; "labels"
 PANDAS = b"pandas"
 MODES = (None, "column", "drop", "metadata")
 
@@ -56,7 +56,7 @@ def noted(obj: "Any", mode: "str | None" = None, back: bool = False) -> "list[st
 
     `back`: it goes to pandas, where it is the index again.
     """
-    names = _carried(obj)
+    names = carried(obj)
     if names is None:
         return []
     if not names or mode == "array":
@@ -69,7 +69,7 @@ def noted(obj: "Any", mode: "str | None" = None, back: bool = False) -> "list[st
 
 
 @guarded
-def _carried(obj: "Any") -> "list[str] | None":
+def carried(obj: "Any") -> "list[str] | None":
     """The columns that an index becomes: of a Series none. None where there is none that says anything."""
     index = getattr(obj, "index", None)  # an Index has none
     if index is None or not hasattr(type(obj), "index") or is_default(index):

@@ -61,7 +61,10 @@ def _is_whole(frame: "Any") -> bool:
         counts = [part.n_chunks() for part in frame._df.get_columns()]
     except (AttributeError, TypeError):
         counts = frame.n_chunks("all")
-    return max(counts, default=1) <= 1 and not any(map(_is_object, frame.dtypes))
+    if max(counts, default=1) > 1:
+        return False
+    kind = sys.modules["polars"].Object
+    return not [dtype for dtype in frame.dtypes if dtype is kind or type(dtype) is kind]
 
 
 def _is_object(dtype: "Any") -> bool:

@@ -77,6 +77,9 @@ def packs(facts: "Any") -> "tuple[Reason, int] | None":
     return why, (facts.size + 7) // 8
 
 
+_UNITS = ("s", "ms", "us", "ns")
+
+
 def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
     """What no Array can hold."""
     if len(facts.shape) != 1:
@@ -92,7 +95,9 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
             "View has no nulls",
             came=facts.came,
             remedy=[
-                'pyarrow.array(lend.to(x, "numpy")), which copies and makes a null of each NaT',
+                'lend.to(lend.column(x), "pyarrow"), which makes a null of each NaT'
+                if dtype.unit in _UNITS and dtype.multiplier in (None, 1)
+                else f'lend.to(x, "numpy").astype("{dtype.kind}64[ns]"), or another of the units s, ms, us, ns',
                 way_out(dtype, rules.form),
             ],
         )

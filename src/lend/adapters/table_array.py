@@ -1,12 +1,18 @@
-"""`Table.__array__`: columns side by side in one array of NumPy's, for consumers that know arrays alone."""
+"""`Table.__array__`: columns side by side in one array of NumPy's, for consumers that know arrays alone.
+
+Columns that lie evenly in one lease, as those of a block of pandas or of an array of two dimensions, are shared.
+"""
 
 from lend._core import copies
 from lend._core.letting_go import lets_go
 from lend.columns import forms, refusals
+from lend.columns.parts import beside
 from lend.errors import CopyRequired, LendError, UnsupportedType
+from lend.tables import index_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from lend.columns.column import Column
@@ -17,21 +23,25 @@ _NUMBERS = ("bool", "int", "uint", "float", "complex")
 
 @lets_go
 def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "Any":
-    """An array of rows and columns, always a copy, which is counted.
+    """An array of rows and columns: the memory itself where the columns lie in it so, else a copy, which is counted.
 
     Numbers are of the type that holds all of them, with NaN where one is null; integers that float64 does not hold are
     refused then. With anything else among the columns it is an array of Python objects, None for null.
     """
     import numpy as np
 
+    table = index_note.without(table)
     columns = table.columns
+    wanted = None if dtype is None else np.dtype(dtype)
+    block = None if copy is True else _block(columns)
+    if block is not None and wanted in (None, block.dtype):
+        return block
     if copy is False:
         raise CopyRequired.build(
             "the columns of a table lie apart, and an array of two dimensions needs a copy: copy=False forbids it",
             came=repr(table),
             remedy="copy=None; or one column of it: numpy.asarray(table[0])",
         )
-    wanted = None if dtype is None else np.dtype(dtype)
     numbers = (wanted is None or wanted.kind != "O") and all(map(_is_number, columns))
     if not numbers:
         found: Any = np.dtype(object)
@@ -58,6 +68,30 @@ def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "A
             start += len(part)
     copies.note(f"{len(columns)} columns of {len(table)} rows", "__array__ of a table", made.nbytes)
     return made if wanted is None or wanted == found else _converted(made, wanted, table)
+
+
+def _block(columns: "Sequence[Column]") -> "Any":
+    """The columns as they lie in one piece of memory; None where they lie otherwise, or have nulls told beside them."""
+    import numpy as np
+
+    if not columns or not all(map(_lies_plain, columns)):
+        return None
+    lines = [column.view() for column in columns]
+    view = lines[0].reshape(-1, 1) if len(lines) == 1 else beside(lines)
+    return None if view is None else np.asarray(view)
+
+
+def _lies_plain(column: "Column") -> bool:
+    dtype = column.dtype
+    return (
+        _is_number(column)
+        and len(column.chunks) == 1
+        and column.device.is_host
+        and dtype.lanes == 1
+        and not dtype.shares_bytes
+        and dtype.is_native
+        and column.nulls.kind in ("none", "nan")
+    )
 
 
 def _converted(made: "Any", wanted: "Any", table: "Table") -> "Any":

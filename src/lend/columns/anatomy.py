@@ -5,6 +5,7 @@ already, but for bits, whose number it stays.
 """
 
 import sys
+from array import array
 
 from lend._core import kernels
 from lend.columns import refusals
@@ -12,13 +13,13 @@ from lend.columns.numbers import packed
 from lend.dtypes.dtype import logical_of
 from lend.errors import UnsupportedType
 from lend.views import values
-from lend.views.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from lend.columns.column import Column
+    from lend.views.view import View
 
 # by the first letters of Arrow's format; what is not here has elements of one width
 _LAYOUTS = {
@@ -69,7 +70,8 @@ class Anatomy:
         self.form = self.nulls.kind
         self.missing = self.nulls.missing or 0
         self.layout = layout_of(self.dtype)
-        validity, data, second = (column.buffer_facts(place) for place in (0, 1, 2))
+        facts = column.buffer_facts
+        validity, data, second = facts(0), facts(1), facts(2)
         self.held = (validity, data, second)
         self.mask = self.data = self.second = None
         self.mask_step = 0
@@ -193,14 +195,21 @@ class Anatomy:
         """Where text or lists begin and end by their offsets, which stay inside of what they lead to."""
         if self.data is None or not self.n:
             return 0, 0
-        at, kind = self.data, f"int{8 * self.width}"
-        first, last = (View.from_pointer(at + i * self.width, 1, kind, owner=self.held).item() for i in (start, stop))
+        room = array("i" if self.width == 4 else "q", (0, 0))
+        kernels.gather(room.buffer_info()[0], self.width, self.at(start), (stop - start) * self.width, self.width, 1, 2)
+        first, last = room
         second = self.held[2]
         size = len(self.column.children[0]) if self.layout == "list" else 0 if second is None else second[1]
         # of a slice nobody looked at them before
         if not 0 <= first <= last <= size:
             raise refusals.contradicts(self.column, f"its offsets go from {first} to {last} of {size}")
         return first, last
+
+    def check_offsets(self, lead: int = 0) -> None:
+        """Refuse offsets, of so many elements before the column too, that fall somewhere: they lead anywhere."""
+        wrong = kernels.check_offsets(self.at(-lead), self.width, self.n + lead + 1) if self.n else -1
+        if wrong >= 0:
+            raise refusals.contradicts(self.column, f"offset {wrong - lead} is less than the one before it, or than 0")
 
 
 def layout_of(dtype: "Any") -> str:

@@ -2,23 +2,26 @@
 from libc.stdint cimport int64_t
 
 from lend._core.arrow_layout cimport (
-    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL, LAYOUT_OFFSETS, LAYOUT_SPARSE,
-    LAYOUT_VIEWS, Layout, has_validity, read_layout,
+    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_FIXED_LIST, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_NULL,
+    LAYOUT_OFFSETS, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, Layout, has_validity, read_layout,
 )
 from lend._core.column cimport (
-    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, NULLS_NONE, SECOND,
+    COLUMN_CHUNKED, COLUMN_READONLY, COLUMN_RELEASED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_BYTEMASK,
+    NULLS_NONE, SECOND,
     VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport HANDLE, READONLY, Record, read_by_host, shape_of, strides_of
 from lend.columns.column cimport Column, chunked, new_column, twin
-from lend.dtypes.code cimport code_hides_objects, code_is_swapped, code_itemsize
+from lend.dtypes.code cimport (
+    KIND_UINT, code_hides_objects, code_is_swapped, code_itemsize, code_word, make_code,
+)
 from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.view cimport View, hold, owner_of, view_of
 
 from lend._core.letting_go import lets_go
-from lend.columns import roles
+from lend.columns import roles, told_kinds
 from lend.dtypes.dtype import DType as dtype_from
 
 
@@ -74,6 +77,27 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
     if not record.device_type:
         record.device_type = 1
     check_extents(made)
+    if leads(made):
+        record.flags |= COLUMN_UNVOUCHED
+    return made
+
+
+cdef bint leads(Column made) except -1:
+    """Whether its buffers lead anywhere, or those of a part that nobody has looked at."""
+    cdef int layout = made.record.layout
+    cdef Column part
+    if made.words is not None or (layout >= LAYOUT_OFFSETS and layout != LAYOUT_STRUCT and layout != LAYOUT_FIXED_LIST):
+        return True
+    for part in made.parts or ():
+        if part.record.flags & COLUMN_UNVOUCHED:
+            return True
+    return False
+
+
+def vouched(Column made not None, Column source=None):
+    """A column that lend just made of what it wrote itself, or of a source: as sure as that is of where it leads."""
+    if source is None or not source.record.flags & COLUMN_UNVOUCHED:
+        made.record.flags &= ~COLUMN_UNVOUCHED
     return made
 
 
@@ -125,6 +149,8 @@ cdef View pinned(Column made, View part):
     cdef Owner owner = buffer_on_device(made, "variadic", part, &record)
     if shape_of(&record)[0] > 1 and strides_of(&record)[0] != record.itemsize:
         raise roles.has_gaps("variadic")
+    if code_word(record.dtype) != code_word(make_code(KIND_UINT, 8)):
+        told_kinds.check(made, LAYOUT_VIEWS, SECOND, "variadic", False, 1, part)
     return view_of(owner, &record)
 
 
@@ -149,10 +175,15 @@ cdef Owner lay(Column made, int place, str role, View part):
     record.buffers[place] = told.data
     if place != VALIDITY:
         wanted = roles.width_of(record.layout, place, record.width)
-    if width != 1 and width != wanted and (place != VALIDITY or record.nulls == NULLS_BYTEMASK):
+    # bits may be told by words of any width
+    if width != 1 and width != wanted and record.layout != LAYOUT_BITS and (
+            place != VALIDITY or record.nulls == NULLS_BYTEMASK):
         raise roles.wrong_width(made, role, width, wanted)
     if place != VALIDITY and width > 1 and code_is_swapped(told.dtype) != code_is_swapped(record.code):
         raise roles.other_order(made, role)
+    if code_word(told.dtype) != code_word(make_code(KIND_UINT, 8)) and (
+            place != FIRST or record.layout != LAYOUT_FIXED or code_word(told.dtype) != code_word(record.code)):
+        told_kinds.check(made, record.layout, place, role, record.nulls == NULLS_BITMASK, record.width, part)
     strided = place == FIRST and record.layout == LAYOUT_FIXED and width == record.width and step != width
     if place == VALIDITY and record.nulls == NULLS_BYTEMASK:
         record.steps[0] = step

@@ -1,4 +1,5 @@
 """Part of reading.pyx, cut off for its length: where elements lead, followed only where that is inside, and checked."""
+cimport cython
 from libc.stdint cimport int8_t, int16_t, int64_t
 from libc.string cimport memcpy
 
@@ -6,7 +7,7 @@ from lend._core.arrow_layout cimport (
     LAYOUT_DENSE, LAYOUT_FIXED_LIST, LAYOUT_LIST, LAYOUT_LIST_VIEW, LAYOUT_OFFSETS, LAYOUT_RUN_END, LAYOUT_SPARSE,
     LAYOUT_STRUCT, LAYOUT_VIEWS,
 )
-from lend._core.column cimport COLUMN_CHUNKED, FIRST, NULLS_BITMASK, SECOND, ColumnRecord
+from lend._core.column cimport COLUMN_CHUNKED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, SECOND, ColumnRecord
 from lend._core.kernels cimport check_offsets
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of
 from lend.protocols.arrow_check cimport offset_at
@@ -145,6 +146,7 @@ cdef list runs_of(Column column, Py_ssize_t first, Py_ssize_t count):
 def verify(Column column, bint full):
     """Structure was checked when it came; with `full` every offset, index, view and text is followed once."""
     cdef Column part
+    cdef Column given = column
     column = own(column)
     if not full:
         return
@@ -154,6 +156,21 @@ def verify(Column column, bint full):
         return
     check_host(column)
     follow(column)
+    found_true(given)
+
+
+cdef found_true(Column column):
+    """Nobody need look again at what it leads to."""
+    with cython.critical_section(column):
+        column.record.flags &= ~COLUMN_UNVOUCHED
+
+
+def is_unvouched(Column column not None):
+    """Whether it was put together of loose buffers of the host, and nobody has looked yet at what they lead to."""
+    cdef Column part
+    if column.record.flags & COLUMN_CHUNKED:
+        return any([is_unvouched(part) for part in own(column).parts])
+    return bool(column.record.flags & COLUMN_UNVOUCHED) and read_by_host(column.record.device_type)
 
 
 cdef object follow(Column column):
@@ -186,3 +203,4 @@ cdef object follow(Column column):
         spans_of(column, 0, record.length, gone)
     for child in children_of(column):
         follow(child)
+    found_true(column)

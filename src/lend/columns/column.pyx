@@ -113,12 +113,20 @@ cdef class Column:
         Returns
         -------
         Column
-            Over exactly that memory; nothing is copied. Extents are checked, contents by `verify(full=True)`.
+            Over exactly that memory; nothing is copied.
 
         Raises
         ------
         MalformedDescriptor
-            When a buffer is too small for offset and length.
+            When a buffer is too small for offset and length, when the first or the last offset leads out of what it
+            leads into, or when a buffer says that its elements are of another kind than the column's.
+
+        Notes
+        -----
+        What lies between the ends is not read here: offsets that fall, indices, views and runs that lead outside, text
+        that is not UTF-8. `verify(full=True)` reads it. Whoever reads here what lend reads gets a refusal of it, and so
+        does a library, before it is given the column: all is looked at once when it first leaves. Whoever writes to the
+        buffers later breaks that.
 
         Examples
         --------
@@ -126,6 +134,7 @@ cdef class Column:
         >>> c = lend.Column.from_buffers(
         ...     "utf8", 2, {"offsets": array.array("i", [0, 1, 3]), "data": b"abb"}
         ... )
+        >>> c.verify(full=True)
         >>> c.tolist()
         ['a', 'bb']
         """
@@ -373,7 +382,7 @@ cdef class Column:
     def __arrow_c_array__(self):
         """Of one chunk: a function that gives type and array as Arrow capsules. Several chunks do not have it, so that
         those who look for it first (polars, arro3) take the stream."""
-        if self.record.flags & COLUMN_CHUNKED:
+        if self.record.flags & (COLUMN_CHUNKED | COLUMN_RELEASED) == COLUMN_CHUNKED:
             raise AttributeError(f"a Column of {len(self.parts)} chunks has no __arrow_c_array__: __arrow_c_stream__")
         return self._arrow_c_array
 
@@ -392,7 +401,7 @@ cdef class Column:
     @property
     def __arrow_c_device_array__(self):
         """The same as `__arrow_c_array__`, with the device that the memory is on."""
-        if self.record.flags & COLUMN_CHUNKED:
+        if self.record.flags & (COLUMN_CHUNKED | COLUMN_RELEASED) == COLUMN_CHUNKED:
             raise AttributeError(f"a Column of {len(self.parts)} chunks has no __arrow_c_device_array__: "
                                  "__arrow_c_device_stream__")
         return self._arrow_c_device_array
@@ -471,10 +480,26 @@ cdef class Column:
         if self.record.flags & COLUMN_CHUNKED or self.dtype == "bool_packed":
             from lend.columns import interfaces
             return interfaces.written_array(self, dtype, copy)
-        return self.view().__array__(dtype, copy=copy)
+        try:
+            view = self.view()
+        except BufferError as refusal:
+            if copy is not False:
+                raise
+            from lend.columns import interfaces
+            raise interfaces.no_array(self, refusal) from None
+        return view.__array__(dtype, copy=copy)
 
     def __copy__(self):
         return twin(self)
+
+    def __deepcopy__(self, memo):
+        from lend.columns import converting
+        held(self)
+        return converting.compact(self, "copy.deepcopy")
+
+    def __reduce_ex__(self, protocol):
+        from lend.columns import refusals
+        raise refusals.not_pickled(self)
 
     def __repr__(self):
         from lend.columns import refusals

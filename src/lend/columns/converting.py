@@ -71,9 +71,9 @@ def combined(column: "Column") -> "Column":
 
 
 @lets_go
-def compact(column: "Column") -> "Column":
+def compact(column: "Column", why: str = "compact()") -> "Column":
     """A copy of exactly these elements, which keeps nothing else alive."""
-    return joining.compact(column).make("compact()")
+    return joining.compact(column).make(why)
 
 
 @lets_go

@@ -7,7 +7,7 @@ source is changed; what is kept is the same memory under the same lease.
 from lend._core import copies
 from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
-from lend.columns.building import of_chunks
+from lend.columns.building import of_chunks, told, vouched
 from lend.columns.column import Column
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType, logical_of
@@ -93,8 +93,9 @@ class Draft:
         if self.same:
             return self.source
         if self.chunks is not None:
-            return of_chunks([part.made() for part in self.chunks])
-        return Column.from_buffers(
+            # the name of several chunks may be another than that of each
+            return told(of_chunks([part.made() for part in self.chunks]), self.source.name, None)
+        made = Column.from_buffers(
             self.dtype,
             self.length,
             {role: _made(part) for role, part in self.buffers.items()},
@@ -105,6 +106,7 @@ class Draft:
             name=self.source.name,
             metadata=self.source.metadata if self.metadata is None else self.metadata,
         )
+        return vouched(made, self.source)
 
 
 def _written(part: "Filling") -> int:

@@ -14,7 +14,7 @@ from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, lead_of, merged, retyped, unchanged
 from lend.columns.nullness import Nulls
 from lend.dtypes.dtype import DType, logical_of
-from lend.errors import LendError, UnsupportedType
+from lend.errors import LendError, UnsupportedType, change_remedy
 from lend.views import values
 
 TYPE_CHECKING = False
@@ -39,7 +39,12 @@ def arrow_form(column: Column, *, flat: bool = False) -> Draft:
 
     `flat`: lists of one length that have nulls are cut out of nothing, as polars panics of such (seen with 2.1).
     """
-    return each_chunk(column, partial(_arrow_chunk, flat=flat))
+    try:
+        return each_chunk(column, partial(_arrow_chunk, flat=flat))
+    except UnsupportedType as refusal:
+        if column.dtype.kind == "struct":  # what was refused is inside of it
+            change_remedy(refusal, "lend.table(lend.column(x)), and each column of it by itself")
+        raise
 
 
 def _arrow_chunk(column: Column, flat: bool = False) -> Draft:
@@ -95,6 +100,13 @@ def null_count(parts: Anatomy) -> int:
     if parts.form == "none":
         return 0
     return parts.null_count() if parts.dtype.dictionary is not None else parts.column.null_count
+
+
+def nulls_in(column: Column) -> int:
+    """The same of a column of one chunk, most of which need no anatomy for it."""
+    if column.dictionary is not None or not column.device.is_host:
+        return null_count(Anatomy(column))
+    return 0 if column.nulls.kind == "none" else column.null_count
 
 
 def bitmap(parts: Anatomy, lead: int = 0) -> Writing:
@@ -156,10 +168,17 @@ def _own_type(parts: Anatomy) -> DType:
 
 def _no_arrow(parts: Anatomy) -> UnsupportedType:
     dtype, remedy = parts.dtype, None
+    values = 'lend.to(lend.column(x), "numpy")'
     if dtype.kind in ("datetime", "timedelta"):
-        remedy = 'x.astype("datetime64[ns]"), or another of the units s, ms, us, ns'
-    elif dtype.kind == "bfloat":
-        remedy = 'lend.view(x).reinterpret("uint16"), the same bits'
+        remedy = f'{values}.astype("{dtype.kind}64[ns]"), or another of the units s, ms, us, ns'
+    elif dtype.kind == "complex":
+        remedy = f"{values}.real, and .imag of it: the parts apart"
+    elif dtype.kind == "text":
+        remedy = 'lend.to(lend.column(x), "pyarrow"), text that it makes'
+    elif dtype.name == "longdouble":
+        remedy = f'{values}.astype("float64"), which rounds'
+    elif parts.width in (1, 2, 4, 8):
+        remedy = f'lend.column(x).view().reinterpret("uint{8 * parts.width}"), the same bits'
     return UnsupportedType.build(
         f"Arrow has no {dtype}, of which {refusals.named(parts.column)} is",
         came=refusals.came(parts.column),
@@ -279,7 +298,7 @@ def filled(column: Column, value: "Any", *, merge: bool = False) -> Draft:
     Integers become float64 with "nan", where each is exact. With "nan" and "nat" what has such values already is
     refused, as they would be nulls like the others; `merge` allows it.
     """
-    if not any(null_count(Anatomy(part)) for part in column.chunks):
+    if not any(map(nulls_in, column.chunks)):
         return each_chunk(column, _without_nulls)
     return each_chunk(column, lambda part: _filled_chunk(part, value, merge))
 

@@ -3,6 +3,7 @@ from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend.columns.column cimport Column
 
 cdef Column sayable(Column column)
+cdef int look(Column column) except -1
 cdef Column asked_for(Column column, object requested)
 cdef int event_of(Column column, void** out) except -1
 cdef int describe(object given, ArrowSchema* out) except -1

@@ -6,7 +6,9 @@ from lend._core.arrow cimport (
 )
 from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS, has_validity
 from lend._core.arrow_owners cimport ArrowOwner
-from lend._core.column cimport COLUMN_CHUNKED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord
+from lend._core.column cimport (
+    COLUMN_CHUNKED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord,
+)
 from lend._core.owners cimport DeviceOwner, MemoryOwner, allocate
 from lend._core.record cimport byte_count, read_by_host
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
@@ -20,7 +22,7 @@ from lend.protocols.arrow_stream cimport stream_capsule
 from lend.views.view cimport View
 
 from lend.columns import refusals, roles
-from lend.columns.reading import own_null_count
+from lend.columns.reading import is_unvouched, own_null_count, verify
 
 
 def schema(Column column):
@@ -46,12 +48,20 @@ cdef Column sayable(Column column):
     return converting.arrow_form(column)
 
 
+cdef int look(Column column) except -1:
+    """Of what nobody vouches for it is found out, once, whether it leads out of its memory: who gets it follows it."""
+    if column.record.flags & (COLUMN_UNVOUCHED | COLUMN_CHUNKED) and is_unvouched(column):
+        verify(column, True)
+    return 0
+
+
 cdef inline bint is_hosted(Column column) noexcept:
     return read_by_host(column.record.device_type)
 
 
 cdef Column asked_for(Column column, object requested):
     """The column as a consumer wishes, where lend can without loss, else as it is; in a form that Arrow has."""
+    look(column)
     if requested is not None:
         from lend.columns import requests
         column = requests.fitted(column, wish(requested))
@@ -97,6 +107,7 @@ cdef object stream(Column column, object requested):
     """`Column.__arrow_c_stream__`: over twins, which nobody else can release."""
     held(column)
     refuse_elsewhere(column)
+    look(column)  # before there is a twin, which would be looked at in its place
     return streamed(asked_for(twin(column), requested))
 
 
@@ -113,7 +124,9 @@ def device_array(Column column, requested, bint as_it_lies=False):
     cdef ArrowArray made
     cdef void* event = NULL
     column = single(column, "__arrow_c_device_array__()")
-    if not as_it_lies:
+    if as_it_lies:
+        look(column)
+    else:
         column = asked_for(column, requested)
     event_of(column, &event)
     if as_it_lies and not comes_by_arrow(column):
@@ -209,6 +222,7 @@ cdef int fill(object given, ArrowArray* out) except -1:
     """The array of a column of one chunk."""
     cdef Column column = <Column> given
     cdef object holder = held(column)
+    look(column)
     if column.record.node is not NULL:
         return fill_node(&column.record, <ArrowOwner> holder, out)
     return fill_made(twin(column), out, False)

@@ -10,7 +10,7 @@ from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.parts import elements, mask_bytes
 from lend.dtypes.dtype import logical_of
-from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
 from lend.views import values
 
 TYPE_CHECKING = False
@@ -137,9 +137,29 @@ def bit_mask(column: "Column") -> "tuple[int, Any]":
     return made.ptr, made
 
 
+def no_array(column: "Column", refusal: LendError) -> LendError:
+    """The same refusal under copy=False: whatever array there may be of it, in another way, is none of its memory."""
+    if type(refusal) is not UnsupportedType:
+        return refusal
+    try:
+        column.to("numpy")
+    except UnsupportedType as told:
+        refusal = told
+    return CopyRequired.build(
+        f"{refusal.fact}: an array of it is made anew, which copy=False forbids",
+        came=refusal.came,
+        remedy=refusal.remedy,
+    )
+
+
 def written_array(column: "Column", dtype: "Any", copy: "bool | None") -> "Any":
     """An array of NumPy's of what lies in several chunks, or in bits: a counted copy, or CopyRequired."""
-    made = column.to("numpy", copy=copy)
+    try:
+        made = column.to("numpy", copy=copy)
+    except UnsupportedType as refusal:
+        if copy is not False:
+            raise
+        raise no_array(column, refusal) from None
     if dtype is None or made.dtype == dtype:
         return made
     if copy is False:

@@ -5,10 +5,12 @@ layout of these (views, unions, runs) is not joined; of one chunk it is copied.
 """
 
 import struct
+from functools import partial
 
 from lend._core import kernels
 from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
+from lend.columns.building import vouched
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, retyped, unchanged
 from lend.columns.forms import MASK, null_count, write_mask
@@ -85,7 +87,7 @@ def _cannot(parts: Anatomy, why: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"the chunks of {refusals.named(parts.column)} {why}",
         came=refusals.came(parts.column),
-        remedy="column.chunks, each by itself; or pyarrow.chunked_array(column).combine_chunks()",
+        remedy='lend.column(x).chunks, each by itself; or lend.to(lend.column(x), "pyarrow").combine_chunks()',
     )
 
 
@@ -151,18 +153,17 @@ def _join_offsets(draft: Draft, parts: "Sequence[Anatomy]", copy: bool) -> None:
             raise _cannot(parts[0], f"have {total} elements together, and offsets of 32 bits lead to {_LARGEST}")
         draft.dtype, width = retyped(draft.dtype, format=_WIDE[format]), 8
     if draft.length:
-        draft.buffers["offsets"] = Writing(
-            (draft.length + 1) * width, lambda to: _append_offsets(parts, spans, to, width)
-        )
+        draft.buffers["offsets"] = Writing((draft.length + 1) * width, partial(_append_offsets, parts, spans, width))
     if parts[0].layout == "text":
         draft.buffers["data"] = Writing(total, lambda to: _append_bytes(parts, spans, to))
     else:
         draft.children = [_joined([_cut(each, 0, *span) for each, span in zip(parts, spans, strict=True)], copy)]
 
 
-def _append_offsets(parts: "Sequence[Anatomy]", spans: "Sequence[tuple[int, int]]", to: int, width: int) -> None:
+def _append_offsets(parts: "Sequence[Anatomy]", spans: "Sequence[tuple[int, int]]", width: int, to: int) -> None:
     before = 0
     for each, (start, stop) in zip(parts, spans, strict=True):
+        each.check_offsets()
         rebase(to, width, each.at(0), each.width, start - before, each.n + 1)
         to += each.n * width
         before += stop - start
@@ -211,7 +212,7 @@ def _one_dictionary(parts: "Sequence[Anatomy]", copy: bool) -> Draft:
             raise UnsupportedType.build(
                 f"the chunks of {refusals.named(each.column)} have different dictionaries, which lend does not unify",
                 came=refusals.came(each.column),
-                remedy="pyarrow.chunked_array(column).unify_dictionaries(), or column.chunks, each by itself",
+                remedy='lend.to(lend.column(x), "pyarrow").unify_dictionaries(); or each of lend.column(x).chunks',
             )
     return _joined([first], copy=True) if copy else unchanged(first)
 
@@ -328,7 +329,7 @@ def nothing(column: Column) -> Column:
 
 
 def _empty(dtype: "DType", name: str = "", metadata: "dict[bytes, bytes] | None" = None) -> Column:
-    return Column.from_buffers(
+    made = Column.from_buffers(
         dtype,
         0,
         {},
@@ -337,3 +338,4 @@ def _empty(dtype: "DType", name: str = "", metadata: "dict[bytes, bytes] | None"
         name=name,
         metadata=metadata,
     )
+    return vouched(made)

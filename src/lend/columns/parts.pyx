@@ -1,6 +1,7 @@
 """The memory of a Column by role, as Buffers and as a View."""
 cimport cython
 from libc.stdint cimport int64_t
+from libc.string cimport memcmp
 
 from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport (
@@ -21,7 +22,7 @@ from lend.dtypes.code cimport (
 from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.buffers cimport Buffer
-from lend.views.view cimport View, bytes_of, view_of
+from lend.views.view cimport View, bytes_of, hold, view_of
 
 from lend.columns import refusals, roles
 from lend.errors import LendError
@@ -197,6 +198,46 @@ cdef View lying_from(Column column, int place, Py_ssize_t first, Py_ssize_t step
     return view_of(<Owner?> owner_of_buffer(column, place), &record)
 
 
+def beside(list views not None):
+    """Lines as the columns of one View, where they lie evenly in one lease and none reaches into another; else None."""
+    cdef Record record, other
+    cdef Owner owner = hold(<View?> views[0], &record)
+    cdef Py_ssize_t count = len(views)
+    cdef Py_ssize_t rows, step, width
+    cdef Py_ssize_t gap = 0
+    cdef Py_ssize_t i
+    cdef int readonly = record.flags & READONLY
+    if record.ndim != 1 or count < 2:
+        return None
+    rows, step, width = shape_of(&record)[0], strides_of(&record)[0], record.itemsize
+    for i in range(1, count):
+        if hold(<View?> views[i], &other) is not owner or other.ndim != 1 or shape_of(&other)[0] != rows:
+            return None
+        if (memcmp(&other.dtype, &record.dtype, sizeof(Code)) or other.itemsize != width
+                or (strides_of(&other)[0] != step and rows > 1)):
+            return None
+        if i == 1:
+            gap = other.data - record.data
+        if other.data - record.data != i * gap:
+            return None
+        readonly |= other.flags & READONLY
+    if not width or not rows or not apart(rows, step, count, gap, width) and not apart(count, gap, rows, step, width):
+        return None
+    set_ndim(&record, 2)
+    shape_of(&record)[0] = rows
+    shape_of(&record)[1] = count
+    strides_of(&record)[0] = step
+    strides_of(&record)[1] = gap
+    record.flags = readonly
+    check_layout(&record)
+    return view_of(owner, &record)
+
+
+cdef bint apart(Py_ssize_t many, Py_ssize_t inner, Py_ssize_t times, Py_ssize_t outer, Py_ssize_t width) noexcept:
+    """Whether lines of `many` elements, `times` of them, lie each behind the one before, with no element in another."""
+    return (abs(inner) >= width or many < 2) and (abs(outer) >= (many - 1) * abs(inner) + width or times < 2)
+
+
 def spans(ArrowOwner owner not None):
     """For `lend.loans`: address and bytes of each buffer that an Arrow array pins, and what is below it."""
     cdef list found = []
@@ -239,3 +280,9 @@ cdef int add_span(list found, const void* start, int64_t size) except -1:
     if start is not NULL and size > 0:
         found.append((<size_t> start, size))
     return 0
+
+
+def inner(Column column not None):
+    """What a Column keeps of lend's own: its lease or leases, its chunks or children, its dictionary, Views."""
+    with cython.critical_section(column):
+        return column.holder, column.parts, column.words, column.views

@@ -202,6 +202,8 @@ cdef list values(Column column, Py_ssize_t first, Py_ssize_t count, bint pairs=F
     cdef Py_ssize_t i
     cdef const char* lost = NULL
     check_inside(column, first, count)
+    if not count:
+        return []  # whatever they would have been
     if record.layout == LAYOUT_NULL:
         return [None] * count
     gone = missing(column, first, count)

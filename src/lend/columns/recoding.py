@@ -49,9 +49,7 @@ def _reoffset(column: Column, formats: "dict[str, str]") -> Draft:
     first, last = parts.span(-lead, parts.n)
     draft.reasons = ["offsets of 64 bits" if formats is _NARROWER else "offsets of 32 bits"]
     if formats is _WIDER:
-        draft.buffers["offsets"] = Writing(
-            8 * (count + 1), lambda to: kernels.widen(to, parts.at(-lead), parts.step, first, count + 1)
-        )
+        draft.buffers["offsets"] = Writing(8 * (count + 1), partial(_widen, parts, lead, first))
     else:
         if last - first > 2**31 - 1:
             raise UnsupportedType.build(
@@ -68,6 +66,11 @@ def _reoffset(column: Column, formats: "dict[str, str]") -> Draft:
     else:
         draft.children = [unchanged(child[first:last]) for child in column.children]
     return draft
+
+
+def _widen(parts: Anatomy, lead: int, base: int, to: int) -> None:
+    parts.check_offsets(lead)
+    kernels.widen(to, parts.at(-lead), parts.step, base, parts.n + lead + 1)
 
 
 def _narrow(parts: Anatomy, lead: int, base: int, to: int) -> None:

@@ -1,6 +1,6 @@
 """How a Column shows itself, and what it refuses."""
 
-from lend.errors import LeaseLost, LendError, MalformedDescriptor, UnsupportedLayout, UnsupportedType
+from lend.errors import LeaseLost, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def has_nulls(column: "Column", count: int) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} has {count} null{'' if count == 1 else 's'}, and a View has no word for them",
         came=came(column),
-        remedy='column.buffers["data"] and column.buffers["validity"], each handed on by itself',
+        remedy='lend.column(x).buffers["data"] and ["validity"] of it, each handed on by itself',
     )
 
 
@@ -119,7 +119,7 @@ def no_view(column: "Column", why: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} is no View: {why}",
         came=came(column),
-        remedy="its parts: column.buffers, each of which goes by any protocol",
+        remedy="its parts: lend.column(x).buffers, each of which goes by any protocol",
     )
 
 
@@ -127,7 +127,10 @@ def contradicts(column: "Column", what: str) -> MalformedDescriptor:
     return MalformedDescriptor.build(
         f"{named(column)} contradicts itself: {what}",
         came=came(column),
-        remedy="the producer's library, which should mend it",
+        # a column of loose buffers has an owner for each
+        remedy="buffers that agree: who put them together here should mend them"
+        if not column.released and len(column.chunks) == 1 and isinstance(column.owner, tuple)
+        else "the producer's library, which should mend it",
     )
 
 
@@ -147,6 +150,14 @@ def no_event(column: "Column") -> LendError:
         f"it is on {column.device}, and of its memory nobody told when it may be read: Arrow says so by an event, and "
         "what came by a stream or by DLPack has none",
         "column.buffers, each handed on by DLPack or an array interface, with its stream",
+    )
+
+
+def not_pickled(lent: "Any") -> NotLendable:
+    return NotLendable.build(
+        f"a {type(lent).__name__} is not pickled",
+        came=repr(lent)[1:-1],
+        remedy='lend.to(x, "pyarrow"), which pickles; what comes back lend takes again',
     )
 
 

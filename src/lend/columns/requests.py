@@ -69,6 +69,8 @@ def _fitted_chunk(wanted: DType, column: Column) -> Draft:
         return _as_bits(column) if asked == "b" else unchanged(column)
     if own == wanted or told is None or asked is None or _extension(wanted) != _extension(own):
         return unchanged(column)
+    if (told, asked) == ("i", "l") and _extension(own) is None:
+        return _wider(column, wanted)
     if told == asked:
         return _other_children(column, wanted) if own.children else unchanged(column)
     if asked in (_WIDER.get(told), _NARROWER.get(told)):
@@ -206,6 +208,27 @@ def _other_index(column: Column, wanted: DType) -> Draft:
     draft.buffers["data"] = Writing(parts.n * width, partial(_indices, parts, len(words), width))
     draft.reasons = ["indices of another width"]
     return draft
+
+
+def _wider(column: Column, wanted: DType) -> Draft:
+    """Integers of 32 bits in 64, which loses nothing: the one cast of numbers that a kernel of lend's does."""
+    parts = Anatomy(column)
+    draft = kept(parts)
+    draft.dtype, draft.nulls = wanted, NONE
+    draft.buffers.pop("validity", None)
+    if not parts.n:
+        return draft
+    if parts.form != "none":
+        draft.nulls = BITS
+        draft.buffers["validity"] = forms.bitmap(parts)
+    draft.buffers["data"] = Writing(8 * parts.n, partial(_widen, parts))
+    draft.reasons = ["integers of 32 bits"]
+    return draft
+
+
+def _widen(parts: Anatomy, to: int) -> None:
+    source, step, _elements = parts.native()
+    kernels.widen(to, source, step, 0, parts.n)
 
 
 def _indices(parts: Anatomy, count: int, width: int, to: int) -> None:

@@ -217,9 +217,10 @@ def sorted_out(dtype: "DType", layout: int, given: "Mapping[str, Any]") -> "dict
 def form_of_nulls(dtype: "DType", layout: int, mask: "View | None", nulls: "Any") -> Nulls:
     """The form of nulls that was asked for, or follows."""
     masked = ("bitmask", "bytemask")
+    if mask is None and (nulls is None or (type(nulls) is Nulls and nulls.kind == "none")):
+        return Nulls("none") if nulls is None else nulls
     if nulls is None:
-        if mask is None:
-            return Nulls("none")
+        assert mask is not None
         if mask.dtype == "bool":
             raise ValueError(
                 'a validity of bools is a byte mask, and says nothing of which means null: nulls=Nulls("bytemask", '
@@ -283,8 +284,6 @@ def checked_children(dtype: "DType", layout: int, children: "Iterable[Column]") 
             raise TypeError(f"children are Columns, not {type(child).__name__}: lend.column(x)")
         if len(child.chunks) != 1:
             raise ValueError(f"a child is of one chunk, and {child.name!r} has {len(child.chunks)}")
-    import copy
-
     wanted = 1 if layout in _WITH_CHILD else 2 if layout == _RUN_END else None if layout >= _STRUCT else 0
     if wanted is None:
         wanted = len(dtype.children)
@@ -293,8 +292,12 @@ def checked_children(dtype: "DType", layout: int, children: "Iterable[Column]") 
     for child, (name, expected) in zip(found, dtype.children if layout >= _WITH_CHILD[0] else (), strict=False):
         if child.dtype != expected:
             raise ValueError(f"the child {name!r} of {dtype} is {expected}, and {child.dtype} was given")
+    if not found:
+        return None
+    import copy
+
     # twins, which nobody else can release, under the names of the type
-    return tuple(map(copy.copy, found)) or None
+    return tuple(map(copy.copy, found))
 
 
 def checked_dictionary(dtype: "DType", dictionary: "Column | None") -> "Column | None":

@@ -79,7 +79,7 @@ def _nulls(columns: "Sequence[Column]", wish: Wish) -> int:
         if column.dictionary is not None and column.dictionary.null_count:
             found += column.null_count
         else:
-            found += forms.null_count(Anatomy(column))
+            found += forms.nulls_in(column)
     return found
 
 

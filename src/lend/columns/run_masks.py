@@ -91,7 +91,7 @@ def _record_mask(columns: "list[Column]", dtype: DType, whole: "Column") -> "Run
 
 
 def _has_null(column: "Column") -> bool:
-    if forms.null_count(Anatomy(column)):
+    if forms.nulls_in(column):
         return True
     return any(_has_null(part) for part in inside.parts_of(column))
 

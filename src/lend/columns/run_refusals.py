@@ -17,13 +17,8 @@ _OBJECTS = 'lend.to(x, "numpy", nulls="object"), the values as Python objects'
 
 
 def _with(wish: "Wish", option: str, what: str, target: "str | None" = None) -> str:
-    """A call with an option more than those that were given."""
-    given = []
-    if wish.target != "pandas":
-        given += ["storage=True"] if wish.storage and "storage=" not in option else []
-        given += ['zone="drop"'] if wish.drops_zone and "zone=" not in option else []
-    options = ", ".join([*given, *([option] if option else [])])
-    return f'lend.to(x, "{target or wish.target}"{", " if options else ""}{options}): {what}'
+    """A call with an option; those that were given, and what else is needed, the planner adds."""
+    return f'lend.to(x, "{target or wish.target}"{", " if option else ""}{option}): {what}'
 
 
 def _masked(wish: "Wish") -> str:
@@ -58,14 +53,14 @@ def has_nulls(column: "Column", count: int, dtype: "DType", wish: "Wish") -> Uns
         remedies.append(_filled(wish, "a value of your choice under the nulls", "False" if kind == "bool" else "0"))
     if wish.numpy and not borne:
         remedies.append(_masked(wish))
-    if wish.numpy and not wish.storage:
+    if wish.numpy:
         remedies.append(_OBJECTS)
     asked = "" if wish.nulls is None else f" by nulls={wish.nulls!r:.60}"
     return _build(
         column,
         f"{refusals.named(column)} has {_count(count)}, and an array of {dtype} has no word for them{asked}",
         wish,
-        remedies or 'column.buffers["data"] and column.buffers["validity"], each handed on by itself',
+        remedies or 'lend.column(x).buffers["data"] and ["validity"] of it, each handed on by itself',
     )
 
 
@@ -130,7 +125,7 @@ def no_value(column: "Column", value: "Any", wish: "Wish") -> UnsupportedType:
         wish,
         _filled(wish, "or True", "False")
         if base(column.dtype).kind == "bool"
-        else "a value of its own type"
+        else _filled(wish, "or another value of its own type")
         if base(column.dtype).kind in ("int", "uint", "float", "bfloat", "datetime", "timedelta", "date", "time")
         else _OBJECTS,
     )
@@ -151,7 +146,7 @@ def dictionary(column: "Column", wish: "Wish") -> UnsupportedType:
         column,
         f"{refusals.named(column)} is of indices of a dictionary, and arrays have none",
         wish,
-        [*_stored(wish, "the indices; the values are column.dictionary"), _OBJECTS],
+        [*_stored(wish, "the indices; the values are lend.column(x).dictionary"), _OBJECTS],
     )
 
 
@@ -179,7 +174,7 @@ def uneven(column: "Column", wish: "Wish") -> UnsupportedType:
         column,
         f"{refusals.named(column)} has lists of several lengths, and the rows of an array have one",
         wish,
-        ["column.children[0] and its offsets, column.buffers['offsets'], each by itself", _OBJECTS],
+        ['lend.column(x).children[0] and lend.column(x).buffers["offsets"], each by itself', _OBJECTS],
     )
 
 
@@ -188,8 +183,15 @@ def no_record(column: "Column", names: "Sequence[str]", wish: "Wish") -> Unsuppo
         column,
         f"the fields of {refusals.named(column)} make no record: {', '.join(map(repr, names)) or 'there are none'}",
         wish,
-        "lend.table(column), and each column of it by itself",
+        _fields(column),
     )
+
+
+def _fields(column: "Column") -> str:
+    """How the fields of structs are had; none is lent of a row that is null."""
+    if column.null_count:
+        return 'lend.to(lend.column(x), "pyarrow").flatten(): each field by itself, null where its struct is'
+    return "lend.table(lend.column(x)), and each column of it by itself"
 
 
 def no_array(column: "Column", dtype: "DType", wish: "Wish", *, inside: bool = False) -> UnsupportedType:
@@ -197,15 +199,15 @@ def no_array(column: "Column", dtype: "DType", wish: "Wish", *, inside: bool = F
     if kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy and (inside or dtype != column.dtype):
         pass  # strings= is for columns of text
     elif kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy:
-        remedies = ['lend.to(x, "numpy", strings="object"), or "StringDType", or "U": NumPy makes strings of its own']
+        remedies = [_with(wish, 'strings="object"', 'Python objects; or "StringDType", "U": strings of NumPy')]
     elif kind in ("utf8", "large_utf8", "utf8_view", "binary", "large_binary"):
-        remedies = ["its parts: column.buffers, each of which goes by any protocol"]
+        remedies = ["its parts: lend.column(x).buffers, each of which goes by any protocol"]
     elif kind == "struct":
-        remedies = ["lend.table(column), and each column of it by itself"]
+        remedies = [_fields(column)]
     elif kind == "null" and wish.numpy and wish.nulls is None:
         remedies = [_with(wish, 'nulls="nan"', "NaN throughout")]
     elif kind == "decimal":
-        remedies = ['lend.to(x, "pyarrow"), and a cast there']
+        remedies = ['lend.to(lend.column(x), "pyarrow").cast("float64"), which rounds']
     return _build(
         column,
         f"no array has elements that are {dtype!s:.200}, of which {refusals.named(column)} is",

@@ -8,6 +8,7 @@ become a run is found in `run_finding.py`.
 from lend._core import copies, kernels
 from lend.columns import refusals
 from lend.columns.anatomy import swap_of
+from lend.columns.parts import beside
 from lend.dtypes.dtype import DType
 from lend.views import values
 
@@ -114,15 +115,23 @@ def put(view: "View", to: int, step: int) -> None:
 
 
 def stacked(runs: "Sequence[Run]", rows: int, dtype: DType, came: str) -> Run:
-    """Runs of one dtype as the columns of one array, which lie one after the other."""
+    """Runs of one dtype as the columns of one array: as they lie where they are of one, else one after the other."""
     width = int(dtype.itemsize)
     made = Run(None, dtype, (rows, len(runs)), came)
-    if len(runs) == 1 and runs[0].view is not None:
-        made.view = runs[0].view.reshape(rows, 1)
+    lying = [run.view for run in runs if run.view is not None]
+    if lying and len(lying) == len(runs):
+        made.view = lying[0].reshape(rows, 1) if len(runs) == 1 else beside(lying)
+    if made.view is not None:
+        made.dtype, made.notes = made.view.dtype, merged(runs)
         return made
     made.strides = (width, rows * width)
     made.pieces = [(rows * width, run.write) for run in runs]
     made.nbytes = rows * width * len(runs)
     made.reasons = list(dict.fromkeys(["columns side by side", *[reason for run in runs for reason in run.reasons]]))
-    made.notes = [note for run in runs for note in run.notes]
+    made.notes = merged(runs)
     return made
+
+
+def merged(runs: "Sequence[Run]") -> "list[str]":
+    """The notes of all."""
+    return [note for run in runs for note in run.notes]

@@ -91,9 +91,9 @@ def _times(dtype: "DType", column: "Column") -> "Callable[[Any], Any]":
         return refusals.no_object(
             read(),  # type: ignore[arg-type]
             f"{number} of {dtype} has no object of datetime: {why}",
-            'column.buffers["data"].view("int64"), the numbers as they are stored'
+            'lend.column(x).buffers["data"].view("int64"), the numbers as they are stored'
             if dtype.itemsize == 8
-            else 'column.buffers["data"].view("int32"), the numbers as they are stored',
+            else 'lend.column(x).buffers["data"].view("int32"), the numbers as they are stored',
         )
 
     def convert(number: int) -> "Any":
@@ -135,5 +135,5 @@ def _zone(text: str, column: "Column") -> "Any":
         raise refusals.no_object(
             column,
             f"the time zone {text!r} is none that this Python knows",
-            'column.buffers["data"].view("int64"), the times in UTC',
+            'lend.column(x).buffers["data"].view("int64"), the times in UTC',
         ) from error

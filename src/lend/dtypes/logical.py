@@ -346,6 +346,9 @@ def _map(children: "tuple[Any, ...]", keys_sorted: bool) -> Logical:
     if len(children) != 1:
         raise _miscounted("map", "one", len(children))
     entries = children[0].dtype
+    inner = logical_of(entries)
+    if inner is not None and inner.extension is not None:
+        entries = inner.base  # whatever these structs are named besides
     if entries.kind != "struct" or len(entries.children) != 2:
         raise MalformedDescriptor.build(f"a map is of structs of a key and a value, not of {shortened(str(entries))}")
     return made

@@ -7,7 +7,9 @@ cost falls on who asks, not on who lends.
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
+from collections import Counter
 from typing import TYPE_CHECKING, Any, overload
 
 from lend._core.owners import living
@@ -50,9 +52,13 @@ class Loan:
     spans : tuple of (int, int)
         Address and bytes of each piece of memory that is pinned: one, or the buffers of an Arrow array.
     device : Device or None
-        Where the memory is; None when no View or Buffer of it is left to tell (a capsule holds it).
+        Where the memory is; None when nothing of lend's is left to tell (a capsule holds it).
     views : int
         How many of our View and Buffer objects hold it.
+    columns : int
+        How many Columns do; what is within one (chunks, children, a dictionary) is counted with it.
+    tables : int
+        How many Tables do, by their columns.
     exports : int
         What others hold of it: `owner.exports`.
     owner : Owner or None
@@ -61,9 +67,21 @@ class Loan:
         The object that lent the memory, None once the lease was given back, or for a bare capsule.
     """
 
-    __slots__ = ("_owner", "device", "exports", "kind", "nbytes", "producer_type", "ptr", "spans", "views")
+    __slots__ = (
+        "_owner",
+        "columns",
+        "device",
+        "exports",
+        "kind",
+        "nbytes",
+        "producer_type",
+        "ptr",
+        "spans",
+        "tables",
+        "views",
+    )
 
-    def __init__(self, owner: Owner, device: Device | None, views: int) -> None:
+    def __init__(self, owner: Owner, device: Device | None, views: int, columns: int = 0, tables: int = 0) -> None:
         self._owner: Callable[[], Owner | None] = weakref.ref(owner)
         self.kind: str = owner.kind
         self.producer_type: str = owner.producer_type
@@ -71,6 +89,8 @@ class Loan:
         self.ptr: int = owner.ptr
         self.device = device
         self.views = views
+        self.columns = columns
+        self.tables = tables
         self.exports: int = owner.exports
         self.spans = _spans(owner)
 
@@ -95,6 +115,8 @@ class Loan:
             self.views,
             self.exports,
             self.spans,
+            self.columns,
+            self.tables,
         )
 
     def __copy__(self) -> Self:
@@ -112,6 +134,8 @@ class Loan:
             "ptr": self.ptr,
             "device": None if self.device is None else str(self.device),
             "views": self.views,
+            "columns": self.columns,
+            "tables": self.tables,
             "exports": self.exports,
         }
 
@@ -129,12 +153,15 @@ def _told(
     views: int,
     exports: int,
     spans: tuple[tuple[int, int], ...] = (),
+    columns: int = 0,
+    tables: int = 0,
 ) -> Loan:
     """Make a Loan again of facts that were pickled: its lease is another process's, or another time's."""
     made = Loan.__new__(Loan)
     made._owner = _gone
     made.kind, made.producer_type, made.nbytes, made.ptr = kind, producer_type, nbytes, ptr
     made.device, made.views, made.exports = device, views, exports
+    made.columns, made.tables = columns, tables
     made.spans = spans or ((ptr, nbytes),)
     return made
 
@@ -236,23 +263,90 @@ def loans() -> Loans:
     """
     owners: dict[int, Owner] = {}
     devices: dict[int, Device | None] = {}
-    views: dict[int, int] = {}
-    for obj in living((View, Buffer)):
+    holders: dict[int, Counter[str]] = {}
+    within = _within()
+    everything = living((View, Buffer, *within))
+    inside, outermost = _nested(everything, within)
+    for obj in everything:
         cls = type(obj)  # never isinstance: it would ask foreign objects for their __class__
         if cls is View or cls is Buffer:
             owner, device = _owner_and_device(obj)
             if owner is None:
                 continue
-            views[id(owner)] = views.get(id(owner), 0) + 1
+            if id(obj) not in inside:
+                holders.setdefault(id(owner), Counter())["view"] += 1
             devices[id(owner)] = device
-        elif _is_settled(obj):
+        elif cls not in within and _is_settled(obj):
             owner = obj
         else:
             continue
         owners[id(owner)] = owner
-    found = [Loan(owner, devices.get(key) or _told_by_kind(owner), views.get(key, 0)) for key, owner in owners.items()]
+    for noun, held in outermost:
+        for owner, device in held:
+            holders.setdefault(id(owner), Counter())[noun] += 1
+            devices.setdefault(id(owner), device)
+    found = []
+    for key, owner in owners.items():
+        by = holders.get(key) or Counter()
+        device = devices.get(key) or _told_by_kind(owner)
+        found.append(Loan(owner, device, by.get("view", 0), by.get("column", 0), by.get("table", 0)))
     found.sort(key=lambda loan: (-loan.nbytes, loan.producer_type, loan.ptr))
     return Loans(found)
+
+
+def _within() -> dict[type, Callable[[Any], tuple[Any, ...]]]:
+    """What tells what is within a Column and a Table, of the classes that were ever loaded."""
+    found: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+    if "lend.columns.column" in sys.modules:
+        from lend.columns import parts
+        from lend.columns.column import Column
+
+        found[Column] = parts.inner
+    if "lend.tables.table" in sys.modules:
+        from lend.tables import making
+        from lend.tables.table import Table
+
+        found[Table] = making.inner
+    return found
+
+
+def _nested(
+    everything: list[Any], within: dict[type, Callable[[Any], tuple[Any, ...]]]
+) -> tuple[set[int], list[tuple[str, list[tuple[Owner, Device | None]]]]]:
+    """The ids of what is within a Column or Table, and those that are within no other, with the leases they hold."""
+    inside: set[int] = set()
+    reached = []
+    for obj in everything:
+        if type(obj) not in within:
+            continue
+        held: dict[int, tuple[Owner, Device | None]] = {}
+        waiting = [(obj, _device_of(obj))]
+        while waiting:
+            part, device = waiting.pop()
+            if type(part) in within:
+                device = _device_of(part) or device
+                if part is not obj:
+                    inside.add(id(part))
+                waiting += [(each, device) for each in within[type(part)](part)]
+            elif type(part) is tuple:
+                waiting += [(each, device) for each in part]
+            elif type(part) is View:
+                inside.add(id(part))
+                waiting.append((_owner_and_device(part)[0], device))
+            elif part is not None:
+                held[id(part)] = part, device
+                if part.kind == "arrow":  # its children may have owners of their own, which it keeps
+                    waiting += [(each, device) for each in gc.get_referents(part) if type(each) is tuple]
+        reached.append((obj, list(held.values())))
+    return inside, [(type(obj).__name__.lower(), held) for obj, held in reached if id(obj) not in inside]
+
+
+def _device_of(obj: Any) -> Device | None:
+    """Where a Column is; None of one that was released, and of a Table, whose columns tell."""
+    try:
+        return getattr(obj, "device", None)
+    except LeaseLost:
+        return None
 
 
 def _owner_and_device(obj: View | Buffer) -> tuple[Owner | None, Device | None]:
@@ -300,7 +394,8 @@ def _covered(found: Iterable[Loan]) -> int:
 
 
 def _held_by(loan: Loan) -> str:
-    return f"held by {_count(loan.views, 'view')}" + (f", {_count(loan.exports, 'export')}" if loan.exports else "")
+    nouns = {"view": loan.views, "column": loan.columns, "table": loan.tables, "export": loan.exports}
+    return "held by " + (", ".join(_count(many, noun) for noun, many in nouns.items() if many) or "nothing of lend's")
 
 
 def _count(number: int, noun: str) -> str:
@@ -311,9 +406,9 @@ def _table(found: Loans) -> str:
     if not len(found):
         return "nothing is lent"
     rows = _rows(found)
-    size, kind, device, views, exports, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    size, kind, device, holders, exports, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [
-        f"  {row[0]:>{size}}  {row[1]:<{kind}}  {row[2]:<{device}}  {row[3]:>{views}}  {row[4]:>{exports}}  {row[5]}"
+        f"  {row[0]:>{size}}  {row[1]:<{kind}}  {row[2]:<{device}}  {row[3]:>{holders}}  {row[4]:>{exports}}  {row[5]}"
         for row in rows
     ]
     if len(found) > _SHOWN:
@@ -323,13 +418,13 @@ def _table(found: Loans) -> str:
 
 def _rows(found: Loans) -> list[tuple[str, ...]]:
     """The head of the table, and the largest leases."""
-    rows: list[tuple[str, ...]] = [("bytes", "kind", "device", "views", "exports", "lent by")]
+    rows: list[tuple[str, ...]] = [("bytes", "kind", "device", "holders", "exports", "lent by")]
     rows += [
         (
             f"{loan.nbytes:,}",
             loan.kind,
             "?" if loan.device is None else str(loan.device),
-            str(loan.views),
+            str(loan.views + loan.columns + loan.tables),
             str(loan.exports),
             loan.producer_type,
         )

@@ -35,7 +35,8 @@ def explain(
     """Tell what `lend.to` with the same arguments would do: by which protocols, what is copied, by whom and why.
 
     It is the very plan that `lend.to` carries out; what that would refuse is refused here with the same error. Nothing
-    is copied, no lease is held afterwards, and a capsule stays unconsumed.
+    is copied, no lease is held afterwards, and a capsule stays unconsumed. Of a reader, whose rows are left in it, the
+    types are judged, as `lend.to` does before it reads; a note says what the rows may be refused for.
 
     Parameters
     ----------

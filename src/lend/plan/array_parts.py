@@ -162,16 +162,18 @@ class ObjectPart:
         shape: "tuple[int, ...]",
         copy: "bool | None",
         instead: "Any" = None,
+        *,
+        look: bool = True,
     ) -> None:
         self.columns, self.came, self.shape = columns, came, shape
-        self.values = [column.tolist() for column in columns]
+        self.values = [column.tolist() for column in columns] if look else []
         if instead is not None:
             self.values = [[instead if value is None else value for value in values] for values in self.values]
         if copy is False and self._nbytes():
             raise _made_anew(came, "an array of Python objects", self._nbytes())
 
     def _nbytes(self) -> int:
-        return 8 * sum(map(len, self.values))
+        return 8 * sum(map(len, self.columns))
 
     @lets_go
     def carry_out(self) -> "Any":

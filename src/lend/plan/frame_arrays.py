@@ -13,9 +13,10 @@ from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_words, targets
+from lend.plan import frame_words, rows_to_come, targets
 from lend.plan.array_parts import ArrayPart, MaskedPart, ObjectPart, TextPart, under_nulls
 from lend.plan.steps import Plan, Step, amount
+from lend.tables import index_note
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -26,20 +27,9 @@ if TYPE_CHECKING:
     from lend.columns.runs import Run
     from lend.plan.frame_drafts import FrameDraft
 
-_POLICIES = ("mask", "nan", "object", "forbid", "struct")
 _STRINGS = ("object", "StringDType", "U")
 _TEXT = ("utf8", "large_utf8", "utf8_view")
 _LIBRARIES = ("numpy", "torch", "jax", "memoryview", "tvm_ffi")
-
-
-def check_nulls(nulls: "Any") -> None:
-    """Refuse what is no way to show nulls."""
-    if nulls is None or (isinstance(nulls, str) and nulls in _POLICIES):
-        return
-    if type(nulls) is tuple and len(nulls) == 2 and isinstance(nulls[0], str) and nulls[0] == "fill":
-        return
-    listed = ", ".join(map(repr, _POLICIES))
-    raise ValueError(f'nulls is None, {listed} or ("fill", value), not {nulls!r:.60}')
 
 
 class Asked:
@@ -50,7 +40,6 @@ class Asked:
     def __init__(
         self, target: "Any", copy: "bool | None", nulls: "Any", options: "dict[str, Any]", alias_readonly: bool
     ) -> None:
-        check_nulls(nulls)
         if target is None:
             raise TypeError("lend.to needs a target, or device= to say where the memory should be")
         aim = targets.resolve(target)
@@ -94,18 +83,23 @@ def _no_policy(nulls: str, name: str) -> UnsupportedType:
     remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma")']
     return UnsupportedType.build(
         f"{name} has no {'arrays of objects' if nulls == 'object' else 'mask beside its elements'}: nulls={nulls!r}",
-        remedy=[*remedies, f'lend.to(x, "{name}", nulls=("fill", value))'],
+        remedy=[*remedies, f'lend.to(x, "{name}", nulls=("fill", 0)): a value of your choice under the nulls'],
     )
 
 
 class ArraysDraft:
     """The way of a column to one array, or of a table to several."""
 
-    __slots__ = ("asked", "frame", "parts", "stacked")
+    __slots__ = ("asked", "each", "frame", "left", "parts", "stacked")
 
-    def __init__(self, frame: "FrameDraft", asked: Asked) -> None:
+    def __init__(self, frame: "FrameDraft", asked: Asked, each: "dict[str, Asked]") -> None:
         self.frame, self.asked = frame, asked
+        self.each = each  # what was asked for some columns by their names
         self.stacked = asked.stack and type(frame.thing) is Table
+        self.left = frame.left
+        if type(frame.thing) is Table and not self.left:
+            self.left = [frame.thing.names[place] for place in index_note.index_of(frame.thing)]
+            frame.thing = index_note.without(frame.thing)
         thing = frame.thing
         self.parts: list[Any]
         if type(thing) is Column:
@@ -122,11 +116,16 @@ class ArraysDraft:
 
     # -- drawing --
 
+    def _asked_of(self, column: Column) -> Asked:
+        self.frame.at = column
+        return self.each.get(column.name, self.asked)
+
     def _part(self, column: Column) -> "Any":
-        asked, wish = self.asked, self.asked.wish
+        asked = self._asked_of(column)
+        wish = asked.wish
         frame_words.check_host(column, wish.target)
         if asked.nulls == "object":
-            return ObjectPart([column], refusals.came(column), (len(column),), asked.copy)
+            return ObjectPart([column], refusals.came(column), (len(column),), asked.copy, look=not self.frame.tried)
         if asked.strings is not None and _is_text(column):
             return self._text(column, asked.strings)
         run = run_of(column, wish)
@@ -138,11 +137,11 @@ class ArraysDraft:
 
     def _text(self, column: Column, kind: str) -> "Any":
         """Text as strings of NumPy's or as objects, with the nulls as asked."""
-        asked, n = self.asked, len(column)
+        asked, n = self._asked_of(column), len(column)
         instead = under_nulls(column, kind, asked.wish)
         made: ObjectPart | TextPart
         if kind == "object":
-            made = ObjectPart([column], refusals.came(column), (n,), asked.copy, instead)
+            made = ObjectPart([column], refusals.came(column), (n,), asked.copy, instead, look=not self.frame.tried)
         else:
             made = TextPart(column, kind, asked.copy, instead)
         if not asked.masked:
@@ -166,13 +165,17 @@ class ArraysDraft:
                 )
 
     def _stack(self, table: Table) -> "Any":
-        asked, wish, columns = self.asked, self.asked.wish, table.columns
+        asked, columns = self.asked, table.columns
         rows = len(table)
         if asked.nulls == "object":
-            return ObjectPart(columns, self.frame.came, (rows, len(columns)), asked.copy)
+            shape = (rows, len(columns))
+            return ObjectPart(columns, self.frame.came, shape, asked.copy, look=not self.frame.tried)
         parts = []
         for column in columns:
+            wish = self._asked_of(column).wish
             frame_words.check_host(column, wish.target)
+            if wish.nulls == "object":
+                raise self._no_stack(f"{refusals.named(column)} was asked for as objects")
             if asked.strings is not None and _is_text(column):
                 raise self._no_stack(f"{refusals.named(column)} is text, of which strings={asked.strings!r} makes one")
             run = run_of(column, wish)
@@ -187,11 +190,16 @@ class ArraysDraft:
                 )
         run = runs.stacked(parts, rows, dtype, self.frame.came)
         self._check_copy(run, columns)
-        if not asked.masked:
+        self.frame.at = None
+        wishes = [self.each.get(column.name, asked) for column in columns]
+        if not any(one.masked for one in [asked, *wishes]):
             return ArrayPart(run, asked.aim, asked.copy, asked.alias_readonly)
         mask = None
-        if wish.nulls is runs.BESIDE:
-            found = [run_masks.mask_of(column, (rows,), wish) for column in columns]
+        if any(one.wish.nulls is runs.BESIDE for one in wishes):
+            found = [
+                run_masks.mask_of(column, (rows,), one.wish) if one.wish.nulls is runs.BESIDE else None
+                for column, one in zip(columns, wishes, strict=True)
+            ]
             truths = next((line.dtype for line in found if line is not None), None)
             if truths is not None:
                 lines = [line or run_masks.no_mask(column, truths) for line, column in zip(found, columns, strict=True)]
@@ -203,7 +211,7 @@ class ArraysDraft:
             f"stack=True makes one array of one dtype, and {why}",
             wanted=self.asked.wish.target,
             came=self.frame.came,
-            remedy="no stack=, for a dict of arrays; or the columns of one dtype: table.select([...])",
+            remedy="no stack=, for a dict of arrays; or the columns of one dtype: lend.table(x, columns=[...])",
         )
 
     def _check_names(self, table: Table) -> None:
@@ -214,7 +222,7 @@ class ArraysDraft:
                 f"a dict of arrays has no two of one name, and {name!r} is the name of columns {places}",
                 wanted=self.asked.wish.target,
                 came=self.frame.came,
-                remedy="the columns of other names: table.select([0, ...]), by their places; or stack=True",
+                remedy="the columns of other names, by their places: lend.table(x, columns=[0, ...]); or stack=True",
             )
 
     # -- carrying out --
@@ -257,7 +265,9 @@ class ArraysDraft:
                 steps.append(Step("give", f"{frame_words.listed(given, len(self.parts))}, as {self._made()}"))
         for part in self.parts:
             notes += [note for note in part.notes() if note not in notes]
-        notes += frame.noted()
+        notes += [_left_out(self.left)] if self.left else frame.noted()
+        if frame.rows is None:
+            notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
         if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
@@ -270,15 +280,21 @@ class ArraysDraft:
         )
 
 
+def _left_out(names: "list[str]") -> str:
+    """The note of an index that is none of the arrays."""
+    listed, are = ", ".join(map(repr, names)), "is" if len(names) == 1 else "are"
+    return f'the index is left out: {listed} {are} no data; index="column" has it as columns'
+
+
 def _is_text(column: Column) -> bool:
     return base(column.dtype).kind in _TEXT and column.dtype.dictionary is None
 
 
 def _of_column(step: Step, column: Column) -> Step:
     """The step of one column among several, which names it."""
-    if repr(column.name) in step.what:
-        return step
-    return Step(step.kind, f"{frame_words.column_named(column)} {step.what}", step.nbytes, step.who, step.why)
+    named = repr(column.name) in step.what
+    what = step.what if named else f"{frame_words.column_named(column)} {step.what}"
+    return Step(step.kind, what, step.nbytes, step.who, step.why, column.name or None)
 
 
 def serves(target: "Any") -> bool:
@@ -296,4 +312,7 @@ def draw(
     alias_readonly: bool,
 ) -> ArraysDraft:
     """Find the way of a column or table to arrays, or refuse with what stands in it."""
-    return ArraysDraft(frame, Asked(target, copy, nulls, options, alias_readonly))
+    by_name = nulls if type(nulls) is dict else {}
+    asked = Asked(target, copy, None if by_name else nulls, options, alias_readonly)
+    each = {name: Asked(target, copy, policy, options, alias_readonly) for name, policy in by_name.items()}
+    return ArraysDraft(frame, asked, each)

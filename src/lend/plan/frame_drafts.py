@@ -4,14 +4,15 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import TO_COME, Taker, Verdict, parts_of, unique
-from lend.columns import inside, refusals
+from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, told_to_pyarrow, unique
+from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_forms, frame_words
-from lend.plan.steps import Plan, Step
+from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
+from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
+from lend.tables import sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -22,19 +23,12 @@ if TYPE_CHECKING:
     from lend._core.copies import Copy
 
 
-def _has_unknown_name(column: Column) -> bool:
-    """Whether it is of an extension type that is none of Arrow's own."""
-    return any(
-        part.extension is not None and not part.extension[0].startswith("arrow.") for part in parts_of(column.dtype)
-    )
-
-
 class FrameDraft:
     """A way of a column or table to a target that was found, not yet gone."""
 
     __slots__ = (
-        *("call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
-        *("taken_by", "taker", "thing", "verdicts"),
+        *("at", "call", "copied", "copy", "form", "forms", "index", "nulls", "obj", "options", "rows"),
+        *("left", "taken_by", "taker", "thing", "tried", "unvouched", "verdicts"),
     )
 
     def __init__(
@@ -47,6 +41,9 @@ class FrameDraft:
         index: "str | None" = None,
     ) -> None:
         self.index = index  # what became of that of pandas
+        self.left: list[str] = []  # the names that an index would have as columns, which was not taken
+        self.at: Column | None = None  # which is looked at
+        self.tried = False  # drawn only to see whether it is refused
         self.rows = None if to_come else len(thing)
         self.obj = obj
         self.thing = thing
@@ -59,6 +56,7 @@ class FrameDraft:
         self.nulls: Any = None
         self.options: dict[str, Any] = {}
         self.verdicts: list[tuple[Column, Verdict]] = []
+        self.unvouched: list[Column] = []  # what leads to somewhere that was looked at for this
         self.forms: list[Any] = []  # what lend makes of each column first, as drafts
 
     # -- drawing --
@@ -69,49 +67,79 @@ class FrameDraft:
         self._check_options(taker, options)
         made_of = "table" if type(self.thing) is Table else "column"
         if (form is not None and taker.classes[form] != made_of) or getattr(taker, made_of) is None:
+            for column in self.columns() if form is None else ():
+                taker.judge(column, self.rows)  # that it is of no type that is taken comes first
             raise UnsupportedLayout.build(
                 f"a {made_of} is not handed on as {form or taker.name}",
                 wanted=form or taker.name,
                 came=self.came,
-                remedy=f'lend.to(x, "{taker.name}")' if form else "a table: lend.to({'name': x}, ...)",
+                remedy=f'lend.to(x, "{taker.name}")' if form else f'a table: lend.to({{"name": x}}, "{taker.name}")',
             )
-        for column in self._columns():
+        if form in ONE_CHUNK and self.rows:
+            self._check_chunks(form)
+        for column in self.columns():
             frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(
                 f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
             )
+        for column in self.columns():
+            if reading.is_unvouched(column):
+                column.verify(full=True)
+                self.unvouched.append(column)
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
         if not taker.arrow:
             self.thing = _in_chunks(self.thing)
         asked = {name: value for name, value in options.items() if name in taker.judged}
         if not taker.arrow:
-            asked |= self._wishes()
+            asked |= self.wishes()
         self.forms, self.verdicts = [], []
         # no comprehensions: the frame of one keeps what it closes over, and an error the frame
-        for column in self._columns() if taker.arrow else ():
-            wished = frame_forms.draft_of(column, taker.name, self.nulls, copy, to_come=self.rows is None)
+        for column in self.columns() if taker.arrow else ():
+            self.at, way = column, null_policies.of_column(self.nulls, column)
+            wished = frame_forms.draft_of(column, taker.name, way, copy, to_come=self.rows is None)
             self.forms.append(wished)
-        for column in self._columns():
-            verdict = taker.judge(column, self.rows, **asked)
+        for column in self.columns():
+            self.at = column
+            if not taker.arrow:
+                asked["nulls"] = null_policies.of_column(self.nulls, column)
+            verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
+        self.at = None
         copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
         if copy is False and copied:
             column, verdict = copied[0]
+            price = f"{taker.name} copies"
+            if all(one.nbytes is not None and not one.theirs for _, one in copied):
+                price = f"a copy of {amount(sum(one.nbytes or 0 for _, one in copied))}, counted"
             raise CopyRequired.build(
-                f"{refusals.named(column)}: {verdict.why}",
+                frame_words.why_copied(column, verdict.why, taker.name),
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
-                tried=[f"{refusals.named(column)}: {verdict.why}" for column, verdict in copied[1:4]] or None,
-                remedy=["copy=None", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
+                tried=[frame_words.why_copied(one, its.why, taker.name) for one, its in copied[1:4]] or None,
+                remedy=[f"copy=None ({price})", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
                 if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
-                else "copy=None",
+                else f"copy=None ({price})",
+            )
+
+    def _check_chunks(self, form: str) -> None:
+        assert self.taker is not None
+        named = f"{'an' if form.endswith('.Array') else 'a'} {form.rpartition('.')[2]}"
+        made_of, one = ("table", ".to_batches()[0]") if type(self.thing) is Table else ("column", "")
+        way = f'lend.to(x, "{self.taker.name}")'
+        count = sum(len(chunk) > 0 for chunk in self.thing.chunks)
+        if count > 1:
+            raise UnsupportedLayout.build(
+                f"{named} has one chunk, and this {made_of} {count}",
+                wanted=form,
+                came=self.came,
+                remedy=[f"{way}, which has chunks", f"{way}.combine_chunks(){one}, a copy by {self.taker.name}"],
             )
 
     def judge_call(self, call: "Any", copy: "bool | None", nulls: "Any") -> None:
         """The same of a callable, which gets the Column or Table as it lies, or a copy of that."""
-        self.call, self.copy = call, copy
+        self.call, self.copy, self.nulls = call, copy, nulls
         if nulls not in (None, "forbid"):
             raise UnsupportedType.build(
                 f"a callable gets columns as they lie, and nulls={nulls!r:.60} is a form that libraries take them in",
@@ -119,7 +147,8 @@ class FrameDraft:
                 came=self.came,
                 remedy='no nulls=; or lend.to(x, "pyarrow", nulls=...), and the call of what that gives',
             )
-        for column in self._columns():
+        frame_classes.check_own(call, self.thing, self.came, copy, self.rows is None)
+        for column in self.columns():
             if nulls == "forbid":
                 inside.forbid_nulls(column, Wish(f"a call of {_name_of(call)}", nulls), fills=False)
             if copy is True:
@@ -134,7 +163,7 @@ class FrameDraft:
         ]
         return made + [(column, verdict) for column, verdict in self.verdicts if not verdict.shares]
 
-    def _wishes(self) -> "dict[str, Any]":
+    def wishes(self) -> "dict[str, Any]":
         """What a library that columns are given to as they are does by itself: nulls in a form, a copy."""
         return {"nulls": self.nulls, "copy": self.copy is True}
 
@@ -155,10 +184,11 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
                 came=self.came,
-                remedy='names="unique", which numbers them; or table.select([...])',
+                remedy='names="unique", which numbers them; or lend.table(x, columns=[...])',
             )
 
-    def _columns(self) -> "tuple[Column, ...]":
+    def columns(self) -> "tuple[Column, ...]":
+        """The columns of what came, or the one that it is."""
         return self.thing.columns if type(self.thing) is Table else (self.thing,)
 
     @property
@@ -174,14 +204,18 @@ class FrameDraft:
     @lets_go
     def carry_out(self) -> "Any":
         """Do what the draft says."""
-        thing = self.thing
+        # rows that did not come yet are handed on unread
+        thing = front_columns.table(self.obj, lazy=True) if self.rows is None else self.thing
         if any(not form.same for form in self.forms):
             made = [form.make() for form in self.forms]
             thing = of_columns(thing.names, made, len(thing), thing.metadata) if type(thing) is Table else made[0]
         if self.taker is None:
-            return self._named(thing) if self.call is dict and type(thing) is Table else self.call(thing)
+            made_of = self._named(thing) if self.call is dict and type(thing) is Table else None
+            return frame_classes.called(self.call, thing, self.came) if made_of is None else made_of
+        if self.rows is None:
+            sources.begun(self.obj)  # whose rows go to who reads what is made
         give = self.taker.give_table if type(thing) is Table else self.taker.give_column
-        wishes = {} if self.taker.arrow else self._wishes()
+        wishes = {} if self.taker.arrow else self.wishes()
         return give(thing, form=self.form, **self.options, **wishes)
 
     def _named(self, thing: Table) -> "dict[str, Column]":
@@ -191,7 +225,7 @@ class FrameDraft:
             raise UnsupportedLayout.build(
                 "a dict has no two values of one name, and this table has columns of one name",
                 came=self.came,
-                remedy="lend.to(x, list), its columns; or table.select([...])",
+                remedy="lend.to(x, list), its columns; or lend.table(x, columns=[...])",
             )
         return found
 
@@ -201,6 +235,10 @@ class FrameDraft:
         if self.taker is None:
             return _name_of(self.call)
         return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+
+    def _makes_structs(self) -> bool:
+        each = self.nulls.values() if type(self.nulls) is dict else (self.nulls,)
+        return any(way == "struct" for way in each if isinstance(way, str))
 
     def _renamed(self) -> "list[str]":
         """Notes of the names that the target changes."""
@@ -231,23 +269,29 @@ class FrameDraft:
         """The draft as a Plan, which holds no lease."""
         steps, notes = self.taking(), self._renamed()
         told = "into fresh memory" if self.taker is None else "as Arrow has it"
+        for column in self.unvouched:
+            named = frame_words.column_named(column)
+            steps.append(Step("take", f"{named}, of loose buffers: all they lead to is looked at, once"))
         for form in self.forms:
             if not form.same and form.nbytes != 0:
                 what = f"{frame_words.column_named(form.source)} {told}"
-                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons)))
+                steps.append(Step("work", what, form.nbytes, "lend", "; ".join(form.reasons), form.source.name or None))
         if self.taker is None:
             own = "what it does with the memory is its own affair"
             steps.append(Step("give", f"call of {_name_of(self.call)}", None, "target", own))
         else:
             shared = [column for column, verdict in self.verdicts if verdict.shares]
+            others: dict[str, list[Column]] = {}
             for column, verdict in self.verdicts:
+                what, name = frame_words.column_named(column), column.name or None
                 if verdict.nbytes != 0:
                     kind = "work" if verdict.who == "lend" else "give"
-                    steps.append(Step(kind, frame_words.column_named(column), verdict.nbytes, verdict.who, verdict.why))
+                    steps.append(Step(kind, what, verdict.nbytes, verdict.who, verdict.why, name))
                 if verdict.theirs:
-                    steps.append(Step("give", frame_words.column_named(column), None, "target", verdict.theirs))
+                    steps.append(Step("give", what, None, "target", verdict.theirs, name))
                 if verdict.becomes is not None:
-                    notes.append(f"{refusals.named(column)}, {column.dtype}, becomes {verdict.becomes}")
+                    others.setdefault(f"{column.dtype}, becomes {verdict.becomes}", []).append(column)
+            notes += [f"{_all_named(alike)}, {becomes}" for becomes, alike in others.items()]
             made = {id(form.source) for form in self.forms if not form.same}
             if self.copy is not True and any(
                 not column.readonly for column in shared if len(column) and id(column) not in made
@@ -259,10 +303,14 @@ class FrameDraft:
         if (
             self.taker is not None
             and self.taker.name == "pyarrow"
-            and (self.nulls == "struct" or any(map(_has_unknown_name, self._columns())))
+            and (self._makes_structs() or not all(told_to_pyarrow(column.dtype) for column in self.columns()))
         ):
-            notes.append("pyarrow keeps the name of an extension type that it does not know in tables alone")
+            notes.append(
+                "pyarrow keeps the name of an extension type that it does not know in tables alone, in no dictionary"
+            )
         notes += self.noted()
+        if self.rows is None:
+            notes += rows_to_come.of_frames(self)
         if self.taken_by == frame_words.AS_IT_LIES and self.rows:
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
@@ -286,6 +334,12 @@ def _in_chunks(thing: "Column | Table") -> "Column | Table":
     if all(column.chunks for column in thing):
         return thing
     return front_columns.table(thing.__arrow_c_array__())
+
+
+def _all_named(columns: "list[Column]") -> str:
+    if len(columns) == 1:
+        return refusals.named(columns[0])
+    return f"each of columns {listed([repr(column.name) for column in columns])}"
 
 
 @guarded

@@ -6,14 +6,17 @@ Each is a draft, which tells its bytes before it is carried out.
 from functools import partial
 
 from lend._core import kernels
+from lend.adapters import text
 from lend.adapters.frame_takers import TO_COME
 from lend.columns import forms, inside, refusals, roles, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.drafts import NONE, Draft, Writing, each_chunk, kept, lead_of, unchanged
 from lend.columns.isolating import isolated
+from lend.columns.joining import nothing
 from lend.columns.masked_structs import NAME
 from lend.columns.runs import Wish
+from lend.columns.scalars import base
 from lend.dtypes import DType
 from lend.errors import UnsupportedType
 from lend.views import values
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
 
     from lend.columns.drafts import Filling
 
+_FILLABLE = ("bool", "int", "uint", "float", "bfloat", "datetime", "timedelta", "date", "time")
+# what puts a value under the nulls of text there
+_FILLERS = {
+    "polars": ", and fill_null of polars", "pyarrow": ", and fill_null of pyarrow", "duckdb": ", and coalesce() there",
+}  # fmt: skip
 _STRUCTS = ("pyarrow", "polars", "arro3")
 
 
@@ -38,16 +46,42 @@ class ToCome:
         self.source, self.reasons = source, [TO_COME]
 
 
+class MadeText:
+    """Stands for the draft of text of NumPy's, of which a library makes text: how many bytes it alone knows."""
+
+    same = False
+
+    def __init__(self, source: Column, taker: str) -> None:
+        self.source, self.taker = source, taker
+        name = text.library(refusals.named(source), refusals.came(source), taker)
+        self.nbytes = None if len(source) else 0
+        self.reasons = [f"{name} makes text of NumPy's strings"]
+
+    def make(self) -> Column:
+        return text.column_of(self.source, self.taker)
+
+
+def shown(column: Column) -> Column:
+    """A column with the type that a library will be given, for it to judge."""
+    if column.dtype.kind != "text":
+        return column
+    return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+
+
 def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *, to_come: bool = False) -> "Any":
     """The draft of a column for a library that takes Arrow data."""
     if nulls in ("mask", "nan", "object") or (nulls == "struct" and library not in _STRUCTS):
         raise _no_policy(nulls, library, column)
     if to_come and (copy is True or nulls is not None):
+        if nulls == "struct":
+            _check_struct(column)
         return ToCome(column)
     if nulls == "forbid":
         inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
+    elif column.dtype.kind == "text":
+        return MadeText(column, library)
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))
     else:
@@ -79,12 +113,13 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
     """A value of the dtype's own under the nulls, in Arrow's form."""
     parts = Anatomy(column)
     is_bool = parts.layout == "bits" or parts.dtype.kind == "bool"
-    if (parts.layout not in ("fixed", "bits")) or parts.dtype.dictionary is not None:
+    odd = parts.layout not in ("fixed", "bits") or base(parts.dtype).kind not in _FILLABLE
+    if odd or parts.dtype.dictionary is not None:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of {parts.dtype!s:.200}, under whose nulls lend puts no value",
             wanted=library,
             came=refusals.came(column),
-            remedy=f'fill_null of its library after lend.to(x, "{library}")',
+            remedy=f'lend.to(x, "{library}", nulls=None): its nulls as they are{_FILLERS.get(library, "")}',
         )
     if is_bool:
         if value is not True and value is not False:
@@ -133,13 +168,7 @@ def _struct(column: Column, missing: int) -> Draft:
 
     Which truth of the mask says null stands in the metadata of the extension type: b"1" or b"0".
     """
-    parts = Anatomy(column)
-    if parts.layout not in ("fixed", "bits") or parts.dtype.dictionary is not None:
-        raise UnsupportedType.build(
-            f"{refusals.named(column)} is of {parts.dtype!s:.200}, and a mask of bytes is shared of numbers alone",
-            came=refusals.came(column),
-            remedy="nulls=None",
-        )
+    parts = _check_struct(column)
     n = parts.n
     lead = lead_of(parts, keeps_bits=parts.layout == "bits")
     inner = kept(parts, lead)
@@ -166,6 +195,17 @@ def _struct(column: Column, missing: int) -> Draft:
         draft.reasons = ["a mask of bytes"]
     draft.reasons += [reason for reason in values_draft.reasons if reason not in draft.reasons]
     return draft
+
+
+def _check_struct(column: Column) -> Anatomy:
+    parts = Anatomy(column if column.chunks else nothing(column))
+    if parts.layout not in ("fixed", "bits") or parts.dtype.dictionary is not None:
+        raise UnsupportedType.build(
+            f"{refusals.named(column)} is of {parts.dtype!s:.200}, and a mask of bytes is shared of numbers alone",
+            came=refusals.came(column),
+            remedy="nulls=None",
+        )
+    return parts
 
 
 def _missing(column: Column) -> int:

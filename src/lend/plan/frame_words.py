@@ -6,6 +6,7 @@ from lend._core.owners import type_name_of
 from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import NotHostAccessible
+from lend.plan.steps import listed as joined
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -15,7 +16,37 @@ if TYPE_CHECKING:
 
 AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
-SHOWN = 20  # columns of a plan that are listed one by one
+SHOWN = 20  # columns of a plan that a note each is about
+
+
+# of what a column has that a library does not take as it lies: the first reason for a copy as a sentence
+_SENTENCES = {
+    "stride": "has elements that do not lie side by side, and {0} takes them so",
+    "byte order": "is in the other byte order, and {0} takes that of this machine",
+    "bools of one byte each": "has bools of a byte each, and {0} takes bits",
+    "bit-packed": "has bools of a bit each, and {0} takes bytes",
+    "offsets of 32 bits": "has offsets of 32 bits, and {0} takes those of 64",
+    "offsets of 64 bits": "has offsets of 64 bits, and {0} takes those of 32",
+    "days of 4 bytes": "has days of 4 bytes, and {0} takes those of 8",
+    "days of 8 bytes": "has days of 8 bytes, and {0} takes those of 4",
+    "nulls as bytes": "has nulls that are told by bytes, and {0} takes a bit for each",
+    "nulls as NaN": "has nulls that are told by NaN, and {0} takes a bit for each",
+    "nulls as NaT": "has nulls that are told by NaT, and {0} takes a bit for each",
+    "nulls as a value": "has nulls that are told by a value, and {0} takes a bit for each",
+    "nulls as bits of 1": "has nulls that are told by bits of 1, and {0} takes those of 0",
+    "a mask of bytes": "has nulls that are told otherwise than by a byte for each",
+    "a value under nulls": "has nulls, under which a value was asked for",
+    "values as Python objects": "goes as Python objects, which are made anew",
+    "copy=True": "is copied",
+}
+
+
+def why_copied(column: Column, why: str, library: str) -> str:
+    """Why a column is copied on its way to a library, as a sentence with the reasons behind it."""
+    sentence = _SENTENCES.get(why.partition("; ")[0])
+    if sentence is None:
+        return f"{refusals.named(column)}: {why}"
+    return f"{refusals.named(column)} {sentence.format(library)} ({why})"
 
 
 def column_named(column: Column) -> str:
@@ -25,8 +56,7 @@ def column_named(column: Column) -> str:
 def listed(columns: "list[Column]", total: int) -> str:
     if len(columns) == total:
         return "all columns" if total != 1 else "the column"
-    names = ", ".join(repr(column.name) for column in columns[:SHOWN])
-    return names if len(columns) <= SHOWN else f"{names} and {len(columns) - SHOWN} more"
+    return joined([repr(column.name) for column in columns])
 
 
 def type_of(obj: "Any") -> str:

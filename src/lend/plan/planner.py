@@ -6,7 +6,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 
 from lend import doors, front
 from lend._core.letting_go import lets_go
-from lend.adapters import advice, columns, pandas_index
+from lend.adapters import advice, columns, pandas_index, text
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -397,6 +397,9 @@ class Draft:
         return [] if how is None else [f"may reallocate: {how}; lend.to and verify() look again, exports do not"]
 
 
+_OF_PANDAS = ("index", "nested")  # options of what is taken
+
+
 def _check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
@@ -424,15 +427,20 @@ def draw(
     sync = options.pop("sync", None)
     if sync not in (None, "stream", "device", "none"):
         raise ValueError(f'sync is "stream", "device" or "none", not {sync!r:.60}')
-    asked = bool(options) or (nulls is not None and routing.is_of_columns(obj))
+    # what only columns have is asked of the column that an array of one dimension is
+    asked = bool(options) or nulls is not None
     if options and frames.taker_of(target) is None and routing.is_for_arrays(target):
         # what becomes of the index of a DataFrame is asked when it is taken, whoever gets it
-        targets.resolve(target).check_options({name: value for name, value in options.items() if name != "index"})
-    filled = nulls is not None and routing.is_of_columns(obj) and frames.taker_of(target) is not None
+        targets.resolve(target).check_options(
+            {name: value for name, value in options.items() if name not in _OF_PANDAS}
+        )
+    filled = nulls is not None and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)
     aim.check_options(options)
+    if aim.call is not None:
+        frames.check_known(aim.call)
     if target is None and device is None:
         raise TypeError("lend.to needs a target, or device= to say where the memory should be")
     where = None if device is None else Device(device)
@@ -449,18 +457,26 @@ def draw(
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
         other = routing.takes_columns(target) or routing.is_call(target)
-        if device is not None or not (other and routing.is_of_columns(obj)):
+        if device is not None or not (other and (routing.is_of_columns(obj) or text.holds_strings(obj))):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
     else:
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
+        other = other or _is_text(draft.facts, target)
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
+
+
+def _is_text(facts: Facts, target: "Any") -> bool:
+    """Whether it is of strings, of which a library that takes columns has text."""
+    from lend.plan import frames
+
+    return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
 
 
 @lets_go
@@ -473,7 +489,17 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
 
         return frames.survey(obj, copy)
     draft = Draft(obj, type(obj) is Buffer)
-    draft.look()
+    as_columns = routing.is_of_columns(obj)
+    try:
+        draft.look()
+        as_columns = False
+    except LendError:
+        if not as_columns:
+            raise
+    if as_columns:  # no array as it lies
+        from lend.plan import frames
+
+        return frames.survey(obj, copy)
     verdicts = {}
     for name in targets.ADAPTERS:
         library = targets.library(name)
@@ -511,6 +537,8 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
+    if _is_text(draft.facts, target):
+        return None
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules
     if draft.reasons or draft.packing is not None or not rules.steady:

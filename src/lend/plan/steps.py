@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Step"]
 
 SHARED = 0
-UNKNOWN = None
+_LISTED = 4  # columns that are named in one line
 
 
 class Step:
@@ -28,13 +28,22 @@ class Step:
         Bytes copied: 0 when the memory is shared, None when it may be copied and only the target knows.
     why : str
         The reason for a copy; empty when there is none.
+    column : str or None
+        The name of the column that it is about, where it is about one of several.
     """
 
-    __slots__ = ("kind", "nbytes", "what", "who", "why")
+    __slots__ = ("column", "kind", "nbytes", "what", "who", "why")
 
     def __init__(
-        self, kind: str, what: str, nbytes: "int | None" = SHARED, who: "str | None" = None, why: str = ""
+        self,
+        kind: str,
+        what: str,
+        nbytes: "int | None" = SHARED,
+        who: "str | None" = None,
+        why: str = "",
+        column: "str | None" = None,
     ) -> None:
+        self.column = column
         self.kind = kind
         self.what = what
         self.nbytes = nbytes
@@ -159,8 +168,9 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [self._headline(), f"  came : {self.source}"]
-        width = max(len(step.what) for step in self.steps)
-        for step in self.steps:
+        steps = _together(self.steps)
+        width = max(len(step.what) for step in steps)
+        for step in steps:
             label = "copy" if step.kind == "work" else step.kind
             lines.append(f"  {label} : {step.what:<{width}}  {step.cost}")
             if step.why:
@@ -176,7 +186,10 @@ class Plan:
     def _repr_html_(self) -> str:
         """The same for notebooks: a table of the steps and of the targets, the notes below."""
         rows = [("came", self.source, "")]
-        rows += [("copy" if step.kind == "work" else step.kind, step.what, _cost_and_why(step)) for step in self.steps]
+        rows += [
+            ("copy" if step.kind == "work" else step.kind, step.what, _cost_and_why(step))
+            for step in _together(self.steps)
+        ]
         rows += [("to", name, verdict) for name, verdict in self.targets.items()]
         cells = "".join(
             f"<tr><th>{_text(label)}</th><td>{_text(what)}</td><td>{_text(cost)}</td></tr>"
@@ -190,11 +203,39 @@ class Plan:
             return f"{self.source_type}: lent by {self.protocol}"
         way = f"{self.source_type} to {self.target}"
         total = self.bytes_copied
+        if total is None and any(step.nbytes is None and step.who == "lend" for step in self.steps):
+            return f"{way}: what is copied shows when the rows come"
         if total is None:
             return f"{way}: whether anything is copied only the target knows"
         if not self.copies:
             return f"{way}: shared, nothing is copied"
         return f"{way}: {amount(total)} copied"
+
+
+def _together(steps: "Sequence[Step]") -> "list[Step]":
+    """The steps to be shown: what is done alike with several columns, for one reason, is one of them."""
+    groups: dict[object, list[Step]] = {}
+    for step in steps:
+        # what stands beside the name is a part of what happens
+        key = (step.kind, step.who, step.why, step.nbytes is None, step.what.replace(repr(step.column), "", 1))
+        groups.setdefault(id(step) if step.column is None else key, []).append(step)
+    shown = []
+    for alike in groups.values():
+        first = alike[0]
+        if len(alike) > 1:
+            names = listed([repr(step.column) for step in alike])
+            what = first.what.replace(f"column {first.column!r}", f"columns {names}", 1)
+            total = None if first.nbytes is None else sum(step.nbytes or 0 for step in alike)
+            first = Step(first.kind, what, total, first.who, first.why)
+        shown.append(first)
+    return shown
+
+
+def listed(names: "list[str]") -> str:
+    """Names, up to a number: `a, b, c and 9 more`."""
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _LISTED - 1])} and {len(names) + 1 - _LISTED} more"
 
 
 def _cost_and_why(step: Step) -> str:

@@ -253,7 +253,7 @@ def _dtype_name(dtype: "Any") -> str:
 
 
 def _unknown(name: str) -> ValueError:
-    from lend.adapters.advice import looks_like_path
+    from lend.adapters.row_advice import looks_like_path
 
     shown = repr(name) if len(name) <= 60 else repr(name[:60]) + "..."
     there = f"there are {', '.join(_all_names())}; their modules and classes (numpy.ndarray), and any callable"

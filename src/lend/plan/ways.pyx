@@ -62,9 +62,9 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     target : str, module, class or callable
         "numpy", "numpy.ma", "torch", "jax", "pyarrow", "memoryview" or "tvm_ffi"; of columns and tables also "polars",
         "pandas", "arro3" and "duckdb" (duckdb takes tables alone); the module, a class of it such as
-        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin); or any callable, which is called
-        with a View (with a Buffer if obj is one). Without a target, and with `device`, a View or Buffer of our own is
-        returned.
+        `numpy.ndarray` (also by its dotted name, or `pyarrow.FloatArray` and its kin; of columns and tables also a
+        class below one that is made); or any callable, which is called with a View (with a Buffer if obj is one).
+        Without a target, and with `device`, a View or Buffer of our own is returned.
     copy : bool, optional
         None (default): copy only what the target cannot take otherwise, and never between devices. True: always into
         fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused, and so
@@ -74,13 +74,17 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     nulls : optional
         How the nulls of a column are shown. None: as the target has them, or refused. "mask": beside the values
         (NumPy). "nan": as NaN, integers as float64 where each is exact. "object": Python's values (NumPy, pandas).
-        "forbid": none may be there. "struct": values and a mask of bytes through Arrow. ("fill", value): a value.
+        "forbid": none may be there. "struct": values and a mask of bytes through Arrow. ("fill", value): a value. Of a
+        table also a dict of these by the names of its columns; those that it does not name have None. An array of one
+        dimension is the column that `lend.column` makes of it. Where nothing is null, nothing changes.
     alias_readonly : bool, optional
         True: you promise not to write, and read-only memory is shared with a target that cannot mark it so.
     **options
         Options of the target. Arrays: `stack=True`, a table as one array of two dimensions; `storage=True`, times and
         indices as the numbers that are stored. numpy: `zone="drop"`; `strings=` "object", "StringDType" or "U".
-        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`.
+        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. What one says of text,
+        times or zones changes nothing where there are none. Of what comes from pandas, to whatever target: `index=` and
+        `nested=`, as for `lend.table`.
 
     Returns
     -------

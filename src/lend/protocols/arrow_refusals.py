@@ -102,10 +102,12 @@ def stream_failed(lender: "type | None", errno: int, text: "str | None", what: s
     import os
 
     said = f"errno {errno} ({os.strerror(errno)})" if errno else "nothing"
+    text = (text or "").strip()
+    first = text.partition("\n")[0].partition(". Detail: ")[0]  # behind that pyarrow has its traceback
     return NotLendable.build(
-        f"the stream of {_name(lender)} did not give {what}: {text or said}",
+        f"the stream of {_name(lender)} did not give {what}: {first or said}",
         came=_name(lender),
-        tried=f"stream -> {said}" + (f": {text}" if text else ""),
+        tried=f"stream -> {said}" + (f": {text}" if text != first else ""),
     )
 
 

@@ -17,4 +17,4 @@ cdef int refuse_stream(StreamOwner stream, int failed, str what) except -1
 cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types)
 
 # giving
-cdef object stream_capsule(tuple parts, object kind, DescribePart describe, FillPart fill)
+cdef object stream_capsule(object parts, object kind, DescribePart describe, FillPart fill)

@@ -25,7 +25,7 @@ cdef extern from "Python.h":
 
 
 cdef struct Flow:
-    PyObject* parts          # tuple of what is given, one array each
+    PyObject* parts          # tuple of what is given, one array each; or what gives it, one by one
     PyObject* kind           # what the schema is of
     PyObject* error          # bytes, or NULL
     Py_ssize_t next
@@ -129,8 +129,8 @@ cdef ArrowOwner next_array(StreamOwner stream, SchemaOwner types):
 
 # -- export ---------------------------------------------------------------------------------------------
 
-cdef object stream_capsule(tuple parts, object kind, DescribePart describe, FillPart fill):
-    """A fresh stream over parts: `describe` fills the schema of `kind`, `fill` the array of one part."""
+cdef object stream_capsule(object parts, object kind, DescribePart describe, FillPart fill):
+    """A fresh stream over parts, a tuple or an iterator: `describe` fills the schema of `kind`, `fill` one array."""
     cdef ArrowArrayStream stream
     cdef Flow* flow = <Flow*> malloc(sizeof(Flow))
     if flow is NULL:
@@ -192,12 +192,16 @@ cdef int describe_in_flow(Flow* flow, ArrowSchema* out) noexcept:
 
 cdef int fill_in_flow(Flow* flow, ArrowArray* out) noexcept:
     cdef Py_ssize_t number = flow.next
-    if number >= len(<tuple> flow.parts):
-        out.release = NULL
-        return 0
+    cdef object part = None
+    out.release = NULL
     try:
-        flow.fill((<tuple> flow.parts)[number], out)
-        flow.next = number + 1
+        if type(<object> flow.parts) is not tuple:
+            part = next(<object> flow.parts, None)
+        elif number < len(<tuple> flow.parts):
+            part = (<tuple> flow.parts)[number]
+        if part is not None:
+            flow.fill(part, out)
+            flow.next = number + 1
         return 0
     except BaseException as error:  # noqa: BLE001 - to the consumer it is a number and a text
         return failed_in_flow(flow, error)

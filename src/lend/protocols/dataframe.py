@@ -6,6 +6,7 @@ is read here, and no address before its device was told. How it is given stands 
 https://data-apis.org/dataframe-protocol/latest/API.html
 """
 
+import sys
 from operator import index
 
 from lend.errors import LendError, MalformedDescriptor, UnsupportedType
@@ -27,6 +28,7 @@ NUMBERS = {
 LETTERS = {number: letter for letter, number in NUMBERS.items()}
 _DIALECT = {"i": INT, "u": UINT, "f": FLOAT}  # NumPy's letters: <i8 is told where l is meant
 _BOOLS = ("b", "?", "b1")
+_NATIVE = {"=", "|", "", "<" if sys.byteorder == "little" else ">"}
 _DEVICES = (1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18)
 # libraries that tell the opposite of the truth of their masks, with the version that was seen to
 _INVERTED = {"vaex": "vaex-core 4.19"}
@@ -42,7 +44,8 @@ class ToldBuffer:
         pair = lender.__dlpack_device__()
         try:
             kind, number = pair
-            self.device = index(kind), 0 if index(kind) == 1 else -1 if number is None else index(number)
+            kind = index(kind)
+            self.device = kind, 0 if kind == 1 else -1 if number is None else index(number)
         except (TypeError, ValueError):
             raise _malformed(f"{what} tells its device as {pair!r:.60}, which is no pair of type and number") from None
         if self.device[0] not in _DEVICES:
@@ -231,12 +234,8 @@ def _type(column: "Any") -> "tuple[int, int, str]":
     except (TypeError, ValueError):
         raise _malformed(f"its dtype is told as {told!r:.80}, which is not (kind, bits, format, byte order)") from None
     format = str(format)
-    import sys
-
-    own = "<" if sys.byteorder == "little" else ">"
     plain = format.lstrip("<>=|")
-    signs = {str(order), format[: len(format) - len(plain)]} - {"=", "|", "", own}
-    if signs:
+    if str(order) not in _NATIVE or format[: len(format) - len(plain)] not in _NATIVE:
         raise UnsupportedType.build(
             f"its numbers are in the other byte order ({told!r:.80})",
             came=full_name(type(column)),
@@ -303,6 +302,8 @@ def _bits(rest: "Any") -> "int | None":
 
 
 def _integer(value: "Any", what: str) -> int:
+    if type(value) is int:
+        return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise _malformed(f"{what} is told as {value!r:.60}, which is no integer")
     return index(value)

@@ -39,6 +39,9 @@ class ColumnNullType(IntEnum):
     USE_BYTEMASK = 4
 
 
+_KINDS = {int(kind): kind for kind in DtypeKind}
+
+
 class DlpackDeviceType(IntEnum):
     """Where memory is."""
 
@@ -104,12 +107,13 @@ class InterchangeColumn:
     it is first asked for, and kept.
     """
 
-    __slots__ = ("_allow_copy", "_buffers", "_column", "_forms", "_ready")
+    __slots__ = ("_allow_copy", "_buffers", "_column", "_forms", "_ready", "_told")
 
     def __init__(self, column: "Any", allow_copy: bool, forms: "Any") -> None:
         self._column, self._allow_copy, self._forms = column, allow_copy, forms
         self._ready: Any = None
         self._buffers: dict[str, Any] | None = None
+        self._told: tuple[int, int, str] | None = None
 
     def _shown(self) -> "Any":
         """The Column in a form that the protocol has words for."""
@@ -129,8 +133,10 @@ class InterchangeColumn:
     @property
     def dtype(self) -> "Dtype":
         """Kind, bits, Arrow's format, byte order."""
-        kind, bits, format = told_type(self._forms.dtype(self._column, self._allow_copy), self._column)
-        return DtypeKind(kind), bits, format, "="
+        if self._told is None:
+            self._told = told_type(self._forms.dtype(self._column, self._allow_copy), self._column)
+        kind, bits, format = self._told
+        return _KINDS[kind], bits, format, "="
 
     @property
     def describe_categorical(self) -> "dict[str, Any]":
@@ -183,7 +189,9 @@ class InterchangeColumn:
         if self._buffers is None:
             kind, bits, format, _ = self.dtype
             shown = self._shown()
-            data = {STRING: (UINT, 8, "C"), DATETIME: (INT, 64, "l")}.get(kind, (kind, bits, format))
+            data = (UINT, 8, "C") if kind == STRING else (kind, bits, format)
+            if kind == DATETIME:
+                data = INT, bits, LETTERS[INT, bits]
             if kind == CATEGORICAL:
                 data = (NUMBERS[format][0], bits, format)
             types = {
@@ -195,7 +203,7 @@ class InterchangeColumn:
             if not self._masked():
                 held.pop("validity", None)
             self._buffers = {
-                role: (InterchangeBuffer(held[role]), (DtypeKind(told[0]), *told[1:], "=")) if role in held else None
+                role: (InterchangeBuffer(held[role]), (_KINDS[told[0]], *told[1:], "=")) if role in held else None
                 for role, told in types.items()
             }
         return dict(self._buffers)
@@ -279,9 +287,10 @@ class InterchangeFrame:
 
     def get_column_by_name(self, name: str) -> InterchangeColumn:
         """The column of a name."""
-        if name not in self._table.names:
+        names = self._table.names
+        if name not in names:
             self._table[name]  # says which names there are
-        return self.get_column(self._table.names.index(name))
+        return self.get_column(names.index(name))
 
     def get_columns(self) -> "list[InterchangeColumn]":
         """All columns."""
@@ -349,6 +358,8 @@ def told_type(dtype: "Any", column: "Any") -> "tuple[int, int, str]":
         return STRING, 8, "u" if kind == "utf8" else "U"
     elif kind == "datetime" and dtype.unit in ("s", "ms", "us", "ns") and (dtype.multiplier or 1) == 1:
         return DATETIME, 64, dtype.arrow
+    elif kind == "date":
+        return DATETIME, 32 if dtype.unit == "D" else 64, dtype.arrow
     raise UnsupportedType.build(
         f"column {column.name!r}: the dataframe protocol has no word for {dtype}",
         came=column._describe(),

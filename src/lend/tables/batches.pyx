@@ -6,7 +6,7 @@ from lend._core.arrow cimport ArrowArray, ArrowSchema
 from lend._core.arrow_layout cimport Layout, read_layout
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.record cimport read_by_host
-from lend.columns.giving cimport describe_named, event_of, push_down, sayable
+from lend.columns.giving cimport describe_named, event_of, look, push_down, sayable
 from lend.columns.giving cimport fill as fill_column
 from lend.columns.column cimport Column, held
 from lend.protocols.arrow cimport (
@@ -15,7 +15,9 @@ from lend.protocols.arrow cimport (
 from lend.protocols.arrow_check cimport metadata_size
 from lend.protocols.arrow_device cimport device_capsule, device_stream_capsule
 from lend.protocols.arrow_stream cimport next_array, stream_capsule, take_stream_capsule
-from lend.tables.table cimport UNKNOWN_ROWS, Table, check_all, column_at, other_columns, pieces, table_of_batches
+from lend.tables.table cimport (
+    UNKNOWN_ROWS, Table, check_all, column_at, lazy_table, other_columns, pieces, table_of_batches,
+)
 
 from types import MethodType
 
@@ -39,6 +41,8 @@ cdef Table sayable_table(Table table, bint types_alone=False):
     if table.arrays is not None:
         return table
     columns = [column_at(table, i) for i in range(table.width)]
+    for column in columns if not types_alone else ():
+        look(<Column> column)
     given = [sayable(<Column> (column[:0] if types_alone else column)) for column in columns]
     if all([one is other for one, other in zip(columns, given)]):
         return table
@@ -109,7 +113,7 @@ cdef tuple whole(Table table, bint far):
 def stream(Table table not None, requested):
     """`Table.__arrow_c_stream__`."""
     if table.rows == UNKNOWN_ROWS:
-        return table.take_pending()
+        return pending_stream(table)
     on_host(table)
     table = asked_table(table, requested)
     return stream_capsule(given_parts(table), table, describe, fill)
@@ -119,7 +123,7 @@ def device_stream(Table table not None, requested):
     """`Table.__arrow_c_device_stream__`."""
     cdef tuple parts
     if table.rows == UNKNOWN_ROWS:
-        return device_stream_capsule(table.take_pending(), 1, -1, [])
+        return device_stream_capsule(pending_stream(table), 1, -1, [])
     table = asked_table(table, requested)
     parts = given_parts(table)
     place = device_of(table)
@@ -184,9 +188,44 @@ def each(Table table not None):
     if table.rows != UNKNOWN_ROWS:
         return iter(table.chunks)
     made = _Batches.__new__(_Batches)
-    made.stream = take_stream_capsule(table.take_pending(), None)
-    made.types = table.types
+    made.stream = take_stream_capsule(table.take_pending(), table.lender)
+    made.types = table.types if table.picked is None else table.told_types
+    made.picked = table.picked
     return made
+
+
+cdef object pending_stream(Table table):
+    """The stream of a lazy table: as it came, or one that leaves out of each array what is not wanted."""
+    if table.picked is None:
+        return table.take_pending()
+    return stream_capsule(each(table), table, describe, fill)
+
+
+def select_lazily(Table table not None, list wanted not None):
+    """`Table.select` of a lazy table, which is handed on to the one that is made."""
+    cdef SchemaOwner types = SchemaOwner.__new__(SchemaOwner)
+    cdef Table nothing = table_of_batches([], table.types).select(wanted)
+    cdef Table made
+    describe(nothing, &types.schema)
+    made = lazy_table(table.take_pending(), types, table.lender)
+    made.told_types = table.types if table.picked is None else table.told_types
+    made.picked = wanted if table.picked is None else [table.picked[<Py_ssize_t> place] for place in wanted]
+    return made
+
+
+def all_rows(Table table not None):
+    """A Table of all that a lazy one still gives."""
+    cdef StreamOwner stream = take_stream_capsule(table.take_pending(), table.lender)
+    cdef SchemaOwner types = table.types if table.picked is None else table.told_types
+    cdef ArrowOwner owner
+    cdef list owners = []
+    while True:
+        owner = next_array(stream, types)
+        if owner is None:
+            break
+        owners.append(owner)
+    made = table_of_batches(owners, types)
+    return made if table.picked is None else made.select(table.picked)
 
 
 @cython.final
@@ -195,6 +234,7 @@ cdef class _Batches:
 
     cdef StreamOwner stream
     cdef SchemaOwner types
+    cdef list picked
 
     def __iter__(self):
         return self
@@ -209,7 +249,8 @@ cdef class _Batches:
         if owner is None:
             raise StopIteration
         self.stream = stream
-        return table_of_batches([owner], self.types)
+        made = table_of_batches([owner], self.types)
+        return made if self.picked is None else made.select(self.picked)
 
 
 cdef tuple given_parts(Table table):

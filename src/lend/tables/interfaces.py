@@ -8,6 +8,7 @@ from lend.columns import converting, interfaces
 from lend.columns.column import Column
 from lend.columns.joining import nothing
 from lend.errors import LendError
+from lend.tables import index_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def listed(table: "Table") -> Interfaces:
     """`Table.array_interfaces`."""
     from lend.tables import refusals
 
-    made = Interfaces()
+    table, made = index_note.without(table), Interfaces()
     for name, column in zip(table.names, table.columns, strict=True):
         try:
             made.append(_told(column, made._held))

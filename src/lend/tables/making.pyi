@@ -1,9 +1,13 @@
 """Types of lend.tables.making."""
 
+from typing import Any
+
 from lend.columns.column import Column
 from lend.dtypes.dtype import DType
+from lend.tables.table import Table
 from lend.views.view import View
 
 def field_view(view: View, offset: int, dtype: DType) -> View: ...
 def with_nulls(column: Column, kind: str, value: object) -> Column: ...
 def joined(column: Column, chunks: list[Column]) -> Column: ...
+def inner(table: Table) -> tuple[Any, ...]: ...

@@ -1,4 +1,5 @@
 """Columns made of what is no column yet: a field of records, the same memory with another form of nulls."""
+cimport cython
 from libc.string cimport memcpy
 
 from lend._core.arrow_layout cimport LAYOUT_FIXED, LAYOUT_NULL
@@ -9,7 +10,7 @@ from lend._core.owners cimport Owner
 from lend._core.record cimport READONLY, Record, check_layout
 from lend.columns.column cimport Column, chunked
 from lend.dtypes.dtype cimport DType
-from lend.tables.table cimport twin
+from lend.tables.table cimport Table, twin
 from lend.views.view cimport View, hold, view_of
 
 from lend.tables import refusals
@@ -58,3 +59,9 @@ def joined(Column column not None, list chunks not None):
     if not chunks:
         made = twin(column, None)
     return made
+
+
+def inner(Table table not None):
+    """What a Table keeps of lend's own: leases, its Columns, and those that it handed out."""
+    with cython.critical_section(table):
+        return table.arrays, tuple(table.made or ()), tuple(table.handed or ())

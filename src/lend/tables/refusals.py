@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from lend.tables.table import Table
 
 _SHOWN = 8
+_NULL_STRUCTS = [
+    "lend.column(x), a column of structs, which has nulls",
+    'lend.to(lend.column(x), "pyarrow").flatten(): each field by itself, null where its struct is',
+]
 
 
 def shown(table: "Table") -> str:
@@ -44,7 +48,7 @@ def null_rows(owner: "Any", count: int) -> UnsupportedType:
     return UnsupportedType.build(
         f"a row of a table is not null, and this array of structs says that {count} {'is' if count == 1 else 'are'}",
         came=f"an array of structs of {owner.producer_type}",
-        remedy="lend.column(x), a column of structs, which has nulls",
+        remedy=_NULL_STRUCTS,
     )
 
 
@@ -79,7 +83,7 @@ def null_structs(column: "Any") -> UnsupportedType:
     return UnsupportedType.build(
         f"a row of a table is not null, and {refusals.named(column)} has {column.null_count} of them",
         came=refusals.came(column),
-        remedy="the column itself; or its fields, each by itself: column.children",
+        remedy=_NULL_STRUCTS,
     )
 
 
@@ -179,7 +183,7 @@ def lazy(table: "Table") -> UnsupportedLayout:
     return UnsupportedLayout.build(
         "this Table is lazy: its names and types are known, and its rows are still in the stream",
         came=shown(table),
-        remedy="x.batches(), one Table at a time; lend.table(x), all rows; or hand it to what takes a stream",
+        remedy="lend.table(x), all rows; x.batches(), one Table at a time; or hand it to what takes a stream",
     )
 
 

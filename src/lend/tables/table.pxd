@@ -14,6 +14,9 @@ cdef class Table:
     cdef tuple told_names        # once they are known
     cdef dict told_metadata      # of one that came by no Arrow; None where nobody told any
     cdef object pending          # of a lazy table the capsule of its stream, until it is handed on
+    cdef object lender           # the class of who gave that, None of a bare capsule
+    cdef SchemaOwner told_types  # where some of its columns are wanted, the types of all that the stream gives,
+    cdef list picked             # and the places of these; else None
     cdef Py_ssize_t rows         # UNKNOWN_ROWS: lazy
     cdef Py_ssize_t width        # columns
     cdef object origin
@@ -25,7 +28,7 @@ cdef enum:
 cdef Table table_of_batches(list owners, SchemaOwner types)
 cdef Table table_of_columns(tuple names, list columns, Py_ssize_t rows)
 cdef Table other_columns(Table table, tuple names, list columns, Py_ssize_t rows)
-cdef Table lazy_table(object capsule, SchemaOwner types)
+cdef Table lazy_table(object capsule, SchemaOwner types, object lender)
 cdef Column column_at(Table table, Py_ssize_t place)
 cdef Column twin(Column column, object name)
 cdef tuple names_of(Table table)

@@ -42,7 +42,7 @@ cdef Table other_columns(Table table, tuple names, list columns, Py_ssize_t rows
     return made
 
 
-cdef Table lazy_table(object capsule, SchemaOwner types):
+cdef Table lazy_table(object capsule, SchemaOwner types, object lender):
     """A Table of which the types alone are known: its rows are still in the stream."""
     cdef Table made = Table.__new__(Table)
     made.types = types
@@ -51,6 +51,7 @@ cdef Table lazy_table(object capsule, SchemaOwner types):
     made.made = [None] * made.width
     made.rows = UNKNOWN_ROWS
     made.pending = capsule
+    made.lender = lender
     return made
 
 
@@ -245,12 +246,24 @@ cdef class Table:
         return name in self.names
 
     def select(self, keys):
-        """Some of the columns, by names or numbers, in the order given; the others are not even looked at."""
+        """Some of the columns, by names or numbers, in the order given; the others are not even looked at.
+
+        Of a lazy table it is a lazy one, to which the stream goes on.
+        """
         cdef list wanted = places(self.names, keys)
-        refuse_lazy(self)
+        cdef Table made
+        if self.rows == UNKNOWN_ROWS:
+            from lend.tables import batches
+            return batches.select_lazily(self, wanted)
         names = self.names
-        return other_columns(self, tuple([names[place] for place in wanted]),
+        made = other_columns(self, tuple([names[place] for place in wanted]),
                              [twin(column_at(self, place), None) for place in wanted], self.rows)
+        if self.told_metadata is not None or (self.types is not None and self.types.schema.metadata is not NULL):
+            from lend.tables import index_note
+            told = index_note.after_selection(made.metadata, made.names)
+            if told is not None:
+                made.told_metadata = told
+        return made
 
     @property
     def chunks(self):
@@ -315,6 +328,19 @@ cdef class Table:
         refuse_lazy(self)
         return other_columns(self, self.names, [column.compact() for column in self.columns], self.rows)
 
+    def __copy__(self):
+        refuse_lazy(self)
+        return other_columns(self, self.names, [twin(column, None) for column in self.columns], self.rows)
+
+    def __deepcopy__(self, memo):
+        from copy import deepcopy
+        refuse_lazy(self)
+        return other_columns(self, self.names, [deepcopy(column) for column in self.columns], self.rows)
+
+    def __reduce_ex__(self, protocol):
+        from lend.columns import refusals
+        raise refusals.not_pickled(self)
+
     def array_interfaces(self):
         """A dict of each column for consumers in C that read columns by address, as XGBoost does: `__array_interface__`
         with nulls as bits.
@@ -326,7 +352,7 @@ cdef class Table:
             where an element is valid. They hold plain values, which `json.dumps` writes; what they tell of is valid as
             long as the list itself lives. Elements are shared as they lie, of categories their codes, of bools the
             bytes; bools of one bit, several chunks, and nulls that are no bits of Arrow's are counted copies. Text
-            is refused.
+            is refused; the index of a DataFrame that came along is none of them.
         """
         from lend.tables import interfaces
         refuse_lazy(self)
@@ -337,7 +363,11 @@ cdef class Table:
         return call_hook("dataframe")(self, nan_as_null, allow_copy)
 
     def __array__(self, dtype=None, *, copy=None):
-        """A NumPy array of two dimensions: a copy, with NaN for the nulls of numbers; of other values objects."""
+        """A NumPy array of two dimensions: the memory of columns that lie evenly in one piece, else a copy, NaN for the
+        nulls of numbers; of other values objects.
+
+        The index of a DataFrame that came along is left out, unless it was chosen (`select`) or asked for as columns.
+        """
         return call_hook("table_array")(self, dtype, copy)
 
     def __repr__(self):

@@ -25,7 +25,7 @@ cdef inline int fill_from_pointer(Record* record, ptr, tuple shape, dtype, owner
     ptr = PyNumber_Index(ptr)
     if ptr < 0 or ptr.bit_length() > 8 * sizeof(void*):
         raise refusals.bad_pointer(owner, "ptr", ptr, "an address")
-    where = Device(device)
+    where = device if type(device) is Device else Device(device)
     if not 0 < where.type < 256:
         raise refusals.bad_pointer(owner, "device", where.type, "a device type from 1 to 255")
     if not has_addresses(where.type):
