@@ -103,23 +103,27 @@ def check_stream(view: "View", stream: "Any") -> None:
 
     if view.device.type == 1:
         raise refusals.stream(view, stream, "host memory has no stream: pass None")
-    raise UnsupportedType.build(
-        f"ordering memory of {view.device} on a stream is not built yet",
-        came=describe.came(view),
-        remedy="synchronise the device first and pass no stream",
-    )
+    from lend.devices.ordering import order, used_by
+
+    used_by(view, stream)
+    order(view, stream)
 
 
 @lets_go
 def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
     """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for."""
-    if view.device.type == 1 or Device(device).type != 1:
+    wanted = Device(device)
+    if wanted.type in (2, 10) and wanted != view.device and view.device.id >= 0 and copy is not False:
+        from lend.devices import copying
+
+        return copying.to_device(view, wanted.type, wanted.id, f"memory on {wanted} was asked for")
+    if view.device.type == 1 or wanted.type != 1:
         return view
     from lend.devices import access, copying
 
     found = access.access(view)
     if copy is not False and (copy or found.host is not True) and found.copied:
-        return copying.to_host(view, f"memory on {Device(device)} was asked for")
+        return copying.to_host(view, f"memory on {wanted} was asked for")
     return access.on_host(view, None, copy is False)
 
 

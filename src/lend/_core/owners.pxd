@@ -33,6 +33,10 @@ cdef class DeviceOwner(Owner):
 cdef class MemoryOwner(Owner):
     cdef void* block
 
+cdef class DriverOwner(Owner):
+    cdef int driver_kind         # whose memory it is: 2 of CUDA, 10 of HIP
+    cdef int ordinal             # the device
+
 cdef class CallbackOwner(Owner):
     cdef object beside           # an export of the object that the memory is a part of
     cdef void (*give_back)(void* context) noexcept
@@ -62,6 +66,7 @@ cdef void move_lease(Py_buffer* to, Py_buffer* source) noexcept
 cdef void release_lease(Py_buffer* lease, object exporter) noexcept
 cdef ObjectOwner own_object(object producer, const Record* record, object beside=*)
 cdef DeviceOwner own_on_device(object producer, const Record* record, object pending, object syclobj=*)
+cdef DriverOwner allocate_on_device(int kind, int ordinal, Py_ssize_t nbytes, int* error)
 cdef MemoryOwner allocate(Py_ssize_t nbytes, Py_ssize_t alignment=*)
 cdef str type_name(object producer)
 cdef str class_name(object cls)

@@ -9,9 +9,11 @@ cimport cython
 from cpython.buffer cimport PyBuffer_Release
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport uintptr_t
 
 from lend._core.checked cimport atomic_get, set_buffer_obj
 from lend._core.dlpack cimport DLManagedTensor, DLManagedTensorVersioned
+from lend._core.driver cimport Driver, Entered, allocate_on, enter, find_driver, free_on, leave
 from lend._core.record cimport Record, span_of
 from lend._core.seldom cimport seldom
 from lend._core.unwinding cimport guard
@@ -171,6 +173,25 @@ cdef class MemoryOwner(Owner):
 
 @cython.final
 @cython.no_gc_clear
+cdef class DriverOwner(Owner):
+    """Memory of a device that lend asked the driver for, to copy into."""
+
+    kind = "memory"
+
+    @property
+    def producer_type(self):
+        """lend itself."""
+        return "lend"
+
+    def __dealloc__(self):
+        if self.streams is not None:
+            park_memory(self)
+        if self.address is not NULL:
+            free_of_device(self)
+
+
+@cython.final
+@cython.no_gc_clear
 cdef class CallbackOwner(Owner):
     """Memory of a program in C, which is told by a release callback when the last holder has gone."""
 
@@ -217,6 +238,45 @@ cdef void park_reference(DeviceOwner owner) noexcept:
     other.pending = owner.pending
     other.syclobj = owner.syclobj
     park(other, owner.streams)
+
+
+cdef void park_memory(DriverOwner owner) noexcept:
+    """The same of memory of lend's own on a device."""
+    seldom()
+    cdef DriverOwner other
+    try:
+        other = DriverOwner.__new__(DriverOwner)
+    except MemoryError:
+        owner.address = NULL
+        return
+    move_facts(other, owner)
+    other.driver_kind = owner.driver_kind
+    other.ordinal = owner.ordinal
+    owner.address = NULL
+    park(other, owner.streams)
+
+
+cdef void free_of_device(DriverOwner owner) noexcept:
+    """Give memory back to the driver; where its device cannot be made current any more, it went with that."""
+    seldom()
+    cdef Driver* driver = find_driver(owner.driver_kind)
+    cdef Entered entered
+    if driver is not NULL and enter(driver, owner.ordinal, &entered) == 0:
+        free_on(driver, <uintptr_t> owner.address)
+        leave(driver, &entered)
+
+
+cdef DriverOwner allocate_on_device(int kind, int ordinal, Py_ssize_t nbytes, int* error):
+    """Memory of a device whose context is current; with an error of the driver's an owner of nothing."""
+    seldom()
+    cdef DriverOwner owner = DriverOwner.__new__(DriverOwner)
+    cdef uintptr_t address = 0
+    owner.driver_kind = kind
+    owner.ordinal = ordinal
+    error[0] = allocate_on(find_driver(kind), nbytes if nbytes else 1, &address)
+    owner.address = <char*> address
+    owner.span = nbytes
+    return owner
 
 
 cdef void move_facts(Owner to, Owner owner) noexcept:

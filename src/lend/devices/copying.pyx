@@ -1,4 +1,4 @@
-"""Copies from devices to the host, made by the driver because they were asked for by name, and counted.
+"""Copies between devices and the host, made by the driver because they were asked for by name, and counted.
 
 What lies in one block is one call. Rows that lie apart are calls of two and three dimensions, not a call for each row; rows
 that are narrow or lie in an order that no such call has (backwards, one over the other) come over as the bytes from the
@@ -11,13 +11,14 @@ from lend._core.driver cimport (
     find_driver, leave, new_stream, wait_stream,
 )
 from lend._core.gather cimport gather
-from lend._core.owners cimport MemoryOwner, Owner, allocate
+from lend._core.owners cimport DriverOwner, MemoryOwner, Owner, allocate, allocate_on_device
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CPU, EXCLUSIVE, F_CONTIGUOUS, Record, byte_count, check_layout, column_major, copy_record,
     row_major, shape_of, span_of, strides_of,
 )
 from lend.devices.access cimport can_be_copied, look
 from lend.devices.ordering cimport fail, order_work
+from lend.views.values cimport fresh_copy, no_objects
 from lend.views.view cimport View, blank, hold, track
 
 from lend._core import copies
@@ -28,6 +29,92 @@ cdef enum:
     ROCM_HOST = 11
     WIDE = 64              # bytes of a row that is worth a row of a call
     MOST_OF_OTHERS = 8     # how many times its own bytes may come over to spare calls
+
+
+def to_device(View view, int kind, int ordinal, str why, sync=None):
+    """Copy memory of the host, or of a device, into fresh memory of a device of lend's own, row-major.
+
+    Parameters
+    ----------
+    view : View
+        Anywhere.
+    kind, ordinal : int
+        DLPack's code of the device, 2 or 10, and its number.
+    why : str
+        What `lend.copies()` says of it.
+    sync : {None, "stream", "device", "none"}
+        What the copy is ordered after.
+
+    Returns
+    -------
+    View
+        Complete: the copy was waited for.
+    """
+    cdef Record source
+    cdef AccessFacts facts
+    cdef View made = blank()
+    cdef DriverOwner memory
+    cdef Owner owner
+    cdef Driver* driver = find_driver(DRIVER_HIP if kind == ROCM else DRIVER_CUDA)
+    cdef Entered entered
+    cdef int error
+    no_objects(view, "copied")
+    if view.record.device_type == DEVICE_CPU and not view.record.flags & C_CONTIGUOUS:
+        view = fresh_copy(view, False, view.record.dtype, "put in order for a device")
+    owner = hold(view, &source)
+    if source.device_type != DEVICE_CPU and not can_be_copied(look(view, owner, &source, &facts)):
+        from lend.devices import refusals
+        raise refusals.not_readable(view, "unknown to the driver", False)
+    if driver is NULL:
+        from lend.devices import refusals
+        raise refusals.no_driver(view, kind)
+    if not copy_record(&made.record, &source):
+        raise MemoryError
+    row_major(&made.record)
+    error = enter(driver, ordinal, &entered)
+    if error:
+        fail(view, driver, f"making device {ordinal} current", error)
+    try:
+        memory = allocate_on_device(DRIVER_HIP if kind == ROCM else DRIVER_CUDA, ordinal, byte_count(&source), &error)
+        if error:
+            fail(view, driver, f"allocating {byte_count(&source)} bytes", error)
+        made.record.data = memory.address
+        made.record.device_type = <unsigned char> kind
+        made.record.device_id = ordinal
+        made.record.flags = EXCLUSIVE
+        check_layout(&made.record)
+        if byte_count(&source):
+            send(view, owner, &source, &made.record, driver, ordinal, sync)
+    finally:
+        leave(driver, &entered)
+    made.holder = memory
+    track(made)
+    copies.note(describe.facts(view), why, byte_count(&source))
+    return made
+
+
+cdef int send(View view, Owner owner, const Record* source, const Record* made, Driver* driver, int ordinal,
+              str sync) except -1:
+    """Copy to a device that is current, by a stream of our own, and wait for it."""
+    cdef uintptr_t stream = 0
+    cdef int error = new_stream(driver, &stream)
+    if error:
+        return fail(view, driver, "making a stream", error)
+    try:
+        if source.device_type != DEVICE_CPU:
+            order_work(owner, view, source.device_type, ordinal, stream, sync)
+        if source.flags & C_CONTIGUOUS:
+            error = copy_bytes(driver, <uintptr_t> made.data, <uintptr_t> source.data, byte_count(source), stream)
+        else:
+            error = copy_blocks(driver, blocks_of(source, made, -1), True, stream)
+        if not error:
+            with nogil:
+                error = wait_stream(driver, stream)
+        if error:
+            return fail(view, driver, "copying to the device", error)
+    finally:
+        end_stream(driver, stream)
+    return 0
 
 
 def to_host(View view, str why, sync=None):
@@ -105,7 +192,7 @@ cdef int bring(View view, Owner owner, const Record* source, const Record* made,
             return fail(view, driver, "making a stream", error)
         order_work(owner, view, source.device_type, ordinal, stream, sync)
         if blocks is not None:
-            error = copy_blocks(driver, blocks, stream)
+            error = copy_blocks(driver, blocks, False, stream)
         else:
             error = copy_bytes(driver, to, <uintptr_t> source.data + low, high - low, stream)
         if not error:
@@ -125,11 +212,11 @@ cdef int bring(View view, Owner owner, const Record* source, const Record* made,
     return 0
 
 
-cdef int copy_blocks(Driver* driver, list blocks, uintptr_t stream) except? -1:
+cdef int copy_blocks(Driver* driver, list blocks, bint to_device, uintptr_t stream) except? -1:
     """Carry out what `blocks_of` found."""
     cdef Block block
     cdef int error = 0
-    block.to_device = 0
+    block.to_device = to_device
     block.from_device = 1
     for told in blocks:
         (block.to, block.source, block.width, block.height, block.depth, block.to_pitch, block.from_pitch,
@@ -141,7 +228,8 @@ cdef int copy_blocks(Driver* driver, list blocks, uintptr_t stream) except? -1:
 
 
 cdef list blocks_of(const Record* source, const Record* made, Py_ssize_t span):
-    """The calls that copy a layout without gaps between what belongs together; None where the span is better."""
+    """The calls that copy a layout; None where its span, from the lowest to the highest byte, is better brought whole
+    (below 0: it cannot be)."""
     # from the fastest dimension of the result to the slowest; those that run on are one
     cdef list dims = []
     cdef Py_ssize_t width = source.itemsize
@@ -154,7 +242,7 @@ cdef list blocks_of(const Record* source, const Record* made, Py_ssize_t span):
         there = strides_of(made)[i]
         if extent == 1:
             continue
-        if here <= 0:
+        if here <= 0 and span >= 0:
             return None
         if step == 0 and here == width and there == width:
             width *= extent
@@ -167,11 +255,15 @@ cdef list blocks_of(const Record* source, const Record* made, Py_ssize_t span):
     if step:
         dims.append((run, step, other))
     for _, step, _ in dims:
-        if step < width:
+        if step < width and span >= 0:
             return None
-    if width < WIDE and span <= MOST_OF_OTHERS * byte_count(source):
+    if width < WIDE and 0 <= span <= MOST_OF_OTHERS * byte_count(source):
         return None
-    rows = dims.pop(0) if dims else (1, width, width)
+    rows = (1, width, width)
+    for at, (extent, step, other) in enumerate(dims):
+        if step >= width:
+            rows = dims.pop(at)
+            break
     slices = (1, rows[1] * rows[0], rows[2] * rows[0])
     for at, (extent, step, other) in enumerate(dims):
         # a slice begins so many whole rows after the one before, on both sides

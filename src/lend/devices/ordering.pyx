@@ -16,6 +16,7 @@ from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
 from lend._core.record cimport Record
 from lend.devices.parking cimport remember_stream, sweep
 from lend.views.buffers cimport Buffer, hold_bytes
+from lend.views.derived cimport check_stream
 from lend.views.lent cimport Lent
 from lend.views.view cimport View, hold
 
@@ -129,6 +130,17 @@ def order(Lent lent, stream):
     order_consumer(owner, lent, &record, <uintptr_t> stream)
     sweep()
     remember_stream(owner, DRIVER_HIP if kind == ROCM else DRIVER_CUDA, record.device_id, <size_t> stream)
+
+
+def used_by(Lent lent, stream):
+    """Remember a stream of a consumer that works on the memory: its lease goes back after that work."""
+    cdef Record record
+    cdef Owner owner = hold_any(lent, &record)
+    check_stream(&record, lent, stream)
+    if stream != -1:
+        sweep()
+        remember_stream(owner, DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA, record.device_id,
+                        <size_t> stream)
 
 
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:

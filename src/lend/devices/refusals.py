@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from lend._core.owners import Protocol
 
+NO_CONTEXT = 201
 COPY = 'lend.to(x, target, device="cpu") or lend.view(x, device="cpu"), which copies it, by name'
 
 # row of the table -> why the host may not read such memory, and what to do
@@ -90,6 +91,17 @@ def capturing(shown: "Any") -> LendError:
     )
 
 
+def no_driver(shown: "Any", kind: int) -> LendError:
+    from lend.device import Device
+
+    name = Device(kind).name
+    return NotHostAccessible.build(
+        f"there is no driver of {name} in this process, which could copy to such a device",
+        came=facts(shown),
+        remedy="import a library that has such devices first (torch, cupy), and let it begin: lend starts no driver",
+    )
+
+
 def no_queue(shown: "Any") -> LendError:
     return StreamError.build(
         f"there is no queue that could be waited for: the memory on {shown.device} came with a context alone",
@@ -99,6 +111,12 @@ def no_queue(shown: "Any") -> LendError:
 
 
 def driver_failed(shown: "Any", doing: str, error: int, name: str) -> LendError:
+    if error == NO_CONTEXT:
+        return LendError.build(
+            f"{doing} failed: the device has no context in this process, and lend makes none ({name})",
+            came=facts(shown),
+            remedy="use the device once with its library first (torch.cuda.init(), cupy.cuda.Device(n).use())",
+        )
     return LendError.build(
         f"{doing} failed: {name} ({error})",
         came=facts(shown),

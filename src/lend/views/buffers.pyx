@@ -163,8 +163,14 @@ cdef class Buffer(Lent):
     def __deepcopy__(self, memo):
         return values().copied(view_of_bytes(self), "C", False, "copy.deepcopy").buffer
 
-    def release(self):
+    def release(self, *, stream=None):
         """Give up this object's hold on the memory; what was made from it stays valid.
+
+        Parameters
+        ----------
+        stream : int, optional
+            Of memory of a device: a stream that works on it still, after which the lease goes back. Streams that it was
+            handed out for by `__dlpack__(stream=)` are known.
 
         Raises
         ------
@@ -173,6 +179,8 @@ cdef class Buffer(Lent):
         """
         cdef Owner _holder = None
         cdef int exports
+        if stream is not None and not self.record.flags & RELEASED:
+            call_hook("used_by")(self, stream)
         with cython.critical_section(self):
             if self.record.flags & RELEASED:
                 return

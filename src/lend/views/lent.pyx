@@ -34,6 +34,7 @@ cdef dict _hooks = {
     "table_array": ("lend.adapters.table_array", "array"),
     "to": ("lend.plan.ways", "to"),
     "view": ("lend.front", "view"),
+    "used_by": ("lend.devices.ordering", "used_by"),
     "verify": ("lend.plan.recheck", "verify"),
 }
 

@@ -396,11 +396,17 @@ cdef class View(Lent):
 
     # -- life --
 
-    def release(self):
+    def release(self, *, stream=None):
         """Give up this object's hold on the memory; what was made from it stays valid.
 
         The lease goes back at once when nothing else holds it; after the address was handed out by an array interface,
         which has no way to give it back, it goes when this object does.
+
+        Parameters
+        ----------
+        stream : int, optional
+            Of memory of a device: a stream that works on it still, after which the lease goes back. Streams that it was
+            handed out for by `__dlpack__(stream=)` are known.
 
         Raises
         ------
@@ -410,6 +416,8 @@ cdef class View(Lent):
         cdef object holder = None
         cdef int inlined = 0
         cdef int exports
+        if stream is not None and not self.record.flags & RELEASED:
+            call_hook("used_by")(self, stream)
         with cython.critical_section(self):
             if self.record.flags & RELEASED:
                 return
