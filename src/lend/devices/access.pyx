@@ -13,7 +13,7 @@ from lend._core.driver cimport (
     WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver, row_of,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, element_count, span_of
+from lend._core.record cimport DEVICE_CPU, HANDLE, RELEASED, Record, copy_record, span_of
 from lend.devices.ordering cimport fail, hold_any, wait_for_all, wait_for_producer
 from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
@@ -130,6 +130,15 @@ def access(Lent lent):
     made.address = <size_t> record.data + delta_of(row, &facts) if ACCESS[row].host != HOST_NO else 0
     made.ordinal = facts.pointer.ordinal if facts.pointer.ordinal >= 0 else -1
     return made
+
+
+def number_device(Lent lent):
+    """Find out the number of a device that no protocol told, by the driver's word; it stays unknown where that is."""
+    cdef Access found
+    if lent.record.device_id < 0 and not lent.record.flags & RELEASED:
+        found = access(lent)
+        if found.ordinal >= 0:
+            lent.record.device_id = found.ordinal
 
 
 cdef inline uintptr_t delta_of(int row, const AccessFacts* facts) noexcept:

@@ -17,7 +17,7 @@ from lend._core.record cimport Record
 from lend.devices.parking cimport remember_stream, sweep
 from lend.views.buffers cimport Buffer, hold_bytes
 from lend.views.derived cimport check_stream
-from lend.views.lent cimport Lent
+from lend.views.lent cimport Lent, call_hook
 from lend.views.view cimport View, hold
 
 cdef enum:
@@ -121,8 +121,12 @@ def order(Lent lent, stream):
         As DLPack has it: None the default stream, -1 no order, 1 and 2 CUDA's default streams, else a handle.
     """
     cdef Record record
-    cdef Owner owner = hold_any(lent, &record)
-    cdef int kind = record.device_type
+    cdef Owner owner
+    cdef int kind
+    if lent.record.device_id < 0:
+        call_hook("number_device")(lent)
+    owner = hold_any(lent, &record)
+    kind = record.device_type
     if kind not in (CUDA, MANAGED, ROCM) or (stream is not None and stream == -1):
         return
     if stream is None:

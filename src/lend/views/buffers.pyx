@@ -221,6 +221,7 @@ cdef class Buffer(Lent):
             owner = hold_bytes(self, &record)
             if record.device_type != DEVICE_CPU:
                 call_hook("order")(self, None)
+                record.device_id = self.record.device_id
             return dlpack.give(owner, &record, self, minor, False)
         return derived().exported(view_of_bytes(self), self, stream, max_version, dl_device, copy)
 

@@ -342,6 +342,9 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
         check_stream(&record, shown, stream)
     if dl_device is not None:
         kind, number = device_pair(dl_device)
+        if record.device_id < 0:
+            call_hook("number_device")(view)
+            record.device_id = view.record.device_id
         if record.device_id < 0 and int(kind) == record.device_type:
             from lend.protocols import device_refusals
             raise device_refusals.no_number(shown, f"dl_device={dl_device}")
@@ -357,6 +360,7 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
         return dlpack.give(<Owner> made.holder, &made.record, shown, minor, True)
     if record.device_type != DEVICE_CPU:
         call_hook("order")(view, stream)
+        record.device_id = view.record.device_id     # the driver may have told it
     return dlpack.give(owner, &record, shown, minor, False)
 
 

@@ -29,6 +29,7 @@ cdef dict _hooks = {
     "device": ("lend.views.derived", "device_of"),
     "host": ("lend.devices.access", "on_host"),
     "order": ("lend.devices.ordering", "order"),
+    "number_device": ("lend.devices.access", "number_device"),
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "table_array": ("lend.adapters.table_array", "array"),
@@ -210,6 +211,8 @@ cdef class Lent:
     def __dlpack_device__(self):
         """DLPack: (device type, device id); UnsupportedType where the id is not known ("cuda:?")."""
         alive(&self.record, self)
+        if self.record.device_id < 0:
+            call_hook("number_device")(self)
         if self.record.device_id < 0:
             from lend.protocols import device_refusals
             raise device_refusals.no_number(self, "__dlpack_device__()")
