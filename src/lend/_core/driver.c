@@ -6,10 +6,13 @@
 
 #if defined(__linux__)
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum { DEVICES = 64 };
 
@@ -97,6 +100,14 @@ static int forked;
 static void note_fork(void) { forked = 1; }
 
 int lend_has_forked(void) { return forked; }
+
+static int is_page(uintptr_t address) {
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT; /* forbidden: then nobody knows */
+}
+
+int lend_is_mapped(uintptr_t address, size_t size) { return is_page(address) && is_page(address + size - 1); }
 
 /* -- finding ------------------------------------------------------------------------------------------------------- */
 
@@ -426,6 +437,7 @@ struct lend_driver { int kind; };
 typedef const lend_driver *lend_the_driver;
 
 int lend_has_forked(void) { return 0; }
+int lend_is_mapped(uintptr_t address, size_t size) { return 1; }
 const lend_driver *lend_find_driver(int kind) { return NULL; }
 const char *lend_driver_error(lend_the_driver driver, int error) { return "no driver in this process"; }
 void lend_leave(lend_the_driver driver, lend_entered *entered) {}

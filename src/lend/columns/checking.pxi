@@ -152,8 +152,7 @@ def verify(Column column, bint full):
         for part in column.parts:
             verify(part, True)
         return
-    check_host(column)
-    follow(column)
+    follow(for_host(column))
 
 
 cdef object follow(Column column):

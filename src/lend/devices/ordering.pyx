@@ -1,16 +1,16 @@
 """The order of work on devices: what is waited for before the host reads memory that a device writes.
 
-Who knows of the work decides the way. A stream that the interface told is waited for. An object with `__dlpack__` is asked
-to order its work before a stream of our own, which is waited for: nothing is guessed. Of what nobody told the whole
-device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the capture: it is
-refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
+Who knows of the work decides the way. A stream that the interface told is waited for. An object with `__dlpack__` is
+asked to order its work before a stream of our own, which is waited for: nothing is guessed. Of what nobody told the
+whole device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the
+capture: it is refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
 """
 from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, driver_error,
-    end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream, order_after, record_event,
-    wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, PointerFacts,
+    ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
+    order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
 from lend._core.record cimport Record
@@ -121,11 +121,30 @@ def order(Lent lent, stream):
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
     cdef int kind = record.device_type
-    if kind not in (CUDA, MANAGED, ROCM) or (stream is not None and stream == -1):
+    if stream is not None and stream == -1:
+        return
+    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(&record):
+        return      # then nothing can be pending in this process
+    if stream is None and kind in (CUDA_HOST, ROCM_HOST, MANAGED):
+        # the host reads such memory, and has no stream that it could name: then it is the host that waits
+        wait_for_producer(owner, lent, kind, record.device_id, None)
+        return
+    if kind in (CUDA_HOST, ROCM_HOST):
         return
     if stream is None:
         stream = 0 if kind == ROCM else 1
     order_consumer(owner, lent, &record, <uintptr_t> stream)
+
+
+cdef bint is_asked(Record* record) noexcept:
+    """Whether a driver has begun; it tells the number of the device where the producer did not."""
+    cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
+    cdef PointerFacts facts
+    if driver is NULL or ask_pointer(driver, <uintptr_t> record.data, &facts):
+        return False
+    if record.device_id < 0:
+        record.device_id = facts.ordinal
+    return True
 
 
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:

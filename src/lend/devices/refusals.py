@@ -16,20 +16,20 @@ _WHY = {
     "device": ("the driver gives no address of it for the host", COPY),
     "device, with an address for the host": (
         "the driver gives an address of it for the host, of which nobody says that it is coherent or fast",
-        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+        f'copy=False beside device="cpu", if you take that upon yourself; {COPY}',
     ),
     "ROCm device, with an address for the host": (
         "HIP gives an address of it for the host, of which nobody says that it is coherent or fast",
-        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+        f'copy=False beside device="cpu", if you take that upon yourself; {COPY}',
     ),
     "managed, for the host while the device is idle": (
         "this system lets the host touch managed memory only while no work at all runs on the device "
         "(CONCURRENT_MANAGED_ACCESS is 0)",
-        f"copy=False beside device=\"cpu\", which waits for the device: nothing may be begun on it while you read; {COPY}",
+        f'copy=False beside device="cpu", which waits for the device: nothing may be begun on it while you read; {COPY}',
     ),
     "pages of the host, as a bare descriptor": (
         "the driver does not know it; on this system it may be memory of the host's own, but no object that lives says so",
-        "the object that made it, in place of the capsule; or copy=False beside device=\"cpu\"",
+        'the object that made it, in place of the capsule; or copy=False beside device="cpu"',
     ),
     "unknown to the driver": (
         "its driver does not know the address: it was freed, or belongs to somebody else",

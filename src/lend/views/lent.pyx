@@ -28,6 +28,7 @@ cdef dict _hooks = {
     "dataframe": ("lend.adapters.dataframe_forms", "give"),
     "device": ("lend.views.derived", "device_of"),
     "host": ("lend.devices.access", "on_host"),
+    "host_column": ("lend.devices.columns", "on_host"),
     "order": ("lend.devices.ordering", "order"),
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
