@@ -6,40 +6,7 @@ import pytest
 
 from support import fakecuda
 
-START = """
-import ctypes, gc, json, struct, sys
-import numpy as np
-import lend
-from lend.devices.access import access
-from lend.errors import LendError, NotHostAccessible
-from support import counting, host_exports
-from support.access_rows import arrow
-from support.fakecuda import fake
-from support.fakecuda.described import *
-from support.fakecuda.tensors import *
-from support.host_exports import COUNT, SIZE, numbers
-
-FIRST = numbers([1, 2, 3, 4])
-
-def tensor(memory, device, **said):
-    return Tensor(memory, (COUNT,), dtype=(1, 32, 1), device=device, **said)
-
-def cuda(memory, **said):
-    return CudaArray(memory, (COUNT,), "<u4", **said)
-
-def says(obj):
-    found = access(lend.view(obj))
-    return [found.name, found.host, found.wait]
-
-def outcomes(take, begin=lambda data: None):
-    "What comes of every export; the usual one, and which are others."
-    usual, others = host_exports.told(host_exports.tried(host_exports.VIEW, take, begin))
-    found, rest = host_exports.told(host_exports.tried(host_exports.BUFFER, lambda: lend.buffer(take()), begin))
-    return [sorted({usual, found}), sorted({*others, *rest})]
-
-def show(*found):
-    print(json.dumps(found))
-"""
+START = "from support.access_child import *\n"
 HIDDEN = ["__array_interface__", "__array_struct__"]
 REFUSED = [["refused"], HIDDEN]
 SIGNED = ["to a callable on the cpu", "to numpy on the cpu, no copy", "view on the cpu, no copy"]
@@ -498,3 +465,22 @@ show(fake.all_calls(), fake.pending())
 """
     calls, pending = found(snippet)
     assert pending and calls == 0
+
+
+def test_the_number_of_a_device_that_an_interface_does_not_tell_is_asked_of_the_driver_when_it_is_needed():
+    snippet = """
+fake.init()
+with fake.on(1):
+    m = Memory(FIRST)
+view, part = lend.view(cuda(m)), lend.buffer(cuda(m))
+at_first = [str(view.device), str(part.device)]
+told = [view.__dlpack_device__(), part.__dlpack_device__(), str(view.device), str(part.device)]
+lends = [lend.view(each).device.id for each in (view.__dlpack__(max_version=(1, 1)), lend.view(cuda(m)).__dlpack__(),
+         lend.view(cuda(m)).__dlpack__(stream=-1), lend.view(cuda(m)).__dlpack__(dl_device=(2, 1)),
+         lend.buffer(cuda(m)).__dlpack__(), lend.view(cuda(m)).buffer.__dlpack__(stream=2))]
+try: lend.view(cuda(m)).__dlpack__(dl_device=(2, 0))
+except LendError as refused: lends.append("another device" in str(refused))
+show(at_first, told, lends)
+"""
+    told = [[2, 1], [2, 1], "cuda:1", "cuda:1"]
+    assert found(snippet) == [["cuda:?", "cuda:?"], told, [1] * 6 + [True]]

@@ -82,6 +82,7 @@ struct lend_driver {
     const char *(*hip_error_name)(int);
     /* alike in both */
     int (*synchronize)(void);
+    int (*capture_mode)(int *);
     int (*stream_create)(void **, unsigned);
     int (*stream_destroy)(void *);
     int (*stream_synchronize)(void *);
@@ -131,6 +132,7 @@ static void *symbol(void *library, const char *prefix, const char *name) {
 #define FIND(field, prefix, name) (*(void **)&driver->field = symbol(library, prefix, name))
 
 static int find_alike(lend_driver *driver, void *library, const char *prefix) {
+    FIND(capture_mode, prefix, "ThreadExchangeStreamCaptureMode");
     return FIND(stream_create, prefix, driver->kind == LEND_DRIVER_CUDA ? "StreamCreate" : "StreamCreateWithFlags")
         && FIND(stream_destroy, prefix, "StreamDestroy") && FIND(stream_synchronize, prefix, "StreamSynchronize")
         && FIND(stream_capturing, prefix, "StreamIsCapturing") && FIND(stream_wait_event, prefix, "StreamWaitEvent")
@@ -278,12 +280,12 @@ int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *f
 
 /* -- the current context ------------------------------------------------------------------------------------------- */
 
-int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+enum { RELAXED = 2 };
+
+static int enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
     unsigned flags;
     int device, here, active = 0, error;
     void *context = NULL;
-    *entered = (lend_entered){.ordinal = ordinal};
-    if (driver == NULL) return LEND_DRIVER_ABSENT;
     if (driver->kind == LEND_DRIVER_HIP) {
         error = driver->hip_get_device(&here);
         if (error || ordinal < 0 || here == ordinal) return error;
@@ -310,7 +312,21 @@ int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
     return error;
 }
 
+int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+    int error;
+    *entered = (lend_entered){.ordinal = ordinal, .mode = -1};
+    if (driver == NULL) return LEND_DRIVER_ABSENT;
+    error = enter(driver, ordinal, entered);
+    if (error || driver->capture_mode == NULL) return error;
+    /* what is done with streams of ours ends no capture of others' */
+    entered->mode = RELAXED;
+    if (driver->capture_mode(&entered->mode)) entered->mode = -1;
+    return error;
+}
+
 void lend_leave(const lend_driver *driver, lend_entered *entered) {
+    if (entered->mode >= 0) driver->capture_mode(&entered->mode);
+    entered->mode = -1;
     if (!entered->entered) return;
     if (driver->kind == LEND_DRIVER_HIP) {
         driver->hip_set_device(entered->ordinal);

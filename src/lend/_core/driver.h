@@ -63,7 +63,7 @@ int lend_ask_pointer(const lend_driver *driver, uintptr_t address, lend_pointer_
 int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *facts);
 
 /* Make the context of a device current that is active already, and the one that was again. */
-typedef struct { void *before; int entered, ordinal; } lend_entered;
+typedef struct { int entered, ordinal, mode; } lend_entered; /* mode: the thread's, of captures */
 int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered);
 void lend_leave(const lend_driver *driver, lend_entered *entered);
 

@@ -4,7 +4,8 @@ cimport cython
 from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner
 from lend._core.record cimport (
-    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count, check_layout,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count,
+    check_layout,
     has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code
@@ -213,6 +214,7 @@ cdef class Buffer(Lent):
             owner = hold_bytes(self, &record)
             if record.device_type != DEVICE_CPU:
                 call_hook("order")(self, None)
+                record.device_id = self.record.device_id
             return dlpack.give(owner, &record, self, minor, False)
         return derived().exported(view_of_bytes(self), self, stream, max_version, dl_device, copy)
 
