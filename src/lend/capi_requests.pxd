@@ -79,7 +79,7 @@ cdef inline bint code_wanted(const lend_dtype* said, Code* out) noexcept nogil:
 
 cdef inline bint meets(const lend_view* view, const lend_request* request) noexcept nogil:
     """Whether memory lies as requested."""
-    cdef bint hosted = view.device_type in (1, 3, 11, 13)
+    cdef bint hosted = view.device_type == 1    # of any other the driver is asked, and the work waited for
     cdef size_t place = <size_t> (view.byte_offset if view.flags & LEND_OPAQUE_HANDLE else <size_t> view.data)
     if request.flags & LEND_COPY or (request.flags & LEND_WRITABLE and view.flags & LEND_READONLY):
         return False

@@ -30,7 +30,6 @@ _NAMES = {
     18: "trn",
 }
 _CODES = {name: code for code, name in _NAMES.items()}
-_HOST = frozenset((1, 3, 11, 13))
 _UNNAMED = "device type "
 _UNTOLD = -1
 _LARGEST = 2**31 - 1  # both codes are an int32 in DLPack
@@ -113,8 +112,8 @@ class Device:
     `id` is then -1 and it is written ``cuda:?``; it equals no device whose number is known, and what needs a number (a
     DLPack capsule) is refused rather than guessed.
 
-    Whether the host may read memory on a device is a question to the memory; `is_host` only knows the kinds for which
-    the answer is yes without asking a driver.
+    Whether the host may read memory on a device is a question to the memory (of pinned and managed memory it may, once
+    its work is done); `is_host` only knows the CPU.
 
     Parameters
     ----------
@@ -199,8 +198,8 @@ class Device:
 
     @property
     def is_host(self) -> bool:
-        """True for the kinds that the host reads without asking a driver: cpu, cuda_host, rocm_host, cuda_managed."""
-        return self.type in _HOST
+        """True for the CPU: the one kind of memory of which nothing is asked and nothing waited for."""
+        return self.type == 1
 
     def __iter__(self) -> "Iterator[int]":
         return iter((self.type, self.id))

@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from lend._core.c_view cimport lend_view
 from lend._core.checked cimport raise_pending
-from lend._core.owners cimport DLPackOwner, Owner, Protocol, taken_by
+from lend._core.owners cimport DLPackOwner, MemoryOwner, Owner, Protocol, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, F_CONTIGUOUS, GATHERED, READONLY, WANT_ANY, WANT_BYTES, WANT_COPY, WANT_WRITABLE, Record, clear_dims,
     copy_record, has_gaps,
@@ -450,7 +450,12 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
         requirements.check_stream(made, stream)
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
     if device is not None:
+        here = made
         made = <View> requirements.brought(made, device, copy)
+        if made is not here:
+            reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
+            if type(made.holder) is MemoryOwner:
+                made.record.flags |= GATHERED       # a copy by the driver, which nobody else has
         reasons += requirements.elsewhere(made, device, bool(copy) and not made.record.flags & GATHERED)
     if copy and (reasons or not made.record.flags & GATHERED):
         fortran = order == "F" or (order is None and made.record.flags & F_CONTIGUOUS

@@ -11,7 +11,6 @@ from lend._core import copies
 from lend._core.letting_go import lets_go
 from lend.dtypes import DType, records
 from lend.errors import MalformedDescriptor
-from lend.protocols import refusals
 from lend.views import describe, values
 from lend.views.buffers import Buffer
 from lend.views.view import View
@@ -32,10 +31,12 @@ def reduce(lent: "View | Buffer", protocol: int) -> "tuple[Any, ...]":
     Raises
     ------
     NotHostAccessible
-        For memory on a device: it is staged through the host by name, never in silence.
+        For memory on a device that the host may not read: it is copied to the host by name, never in silence.
     """
     if not lent.device.is_host:
-        raise refusals.not_host(lent, None)
+        from lend.devices import access
+
+        lent = access.on_host(lent)
     lent.verify()  # bytes are read for good here: memory that moved away is not
     if isinstance(lent, Buffer):
         return _buffer, (_block(lent, protocol), lent.readonly)

@@ -111,7 +111,9 @@ def check_stream(view: "View", stream: "Any") -> None:
 
 @lets_go
 def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
-    """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for."""
+    """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for, or
+    where the host does not read it a copy by the driver. Memory asked for on a device is a copy there.
+    """
     wanted = Device(device)
     if wanted.type in (2, 10) and wanted != view.device and view.device.id >= 0 and copy is not False:
         from lend.devices import copying
@@ -122,7 +124,7 @@ def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
     from lend.devices import access, copying
 
     found = access.access(view)
-    if copy is not False and (copy or found.host is not True) and found.copied:
+    if copy is not False and found.host is not True and found.copied:
         return copying.to_host(view, f"memory on {wanted} was asked for")
     return access.on_host(view, None, copy is False)
 
@@ -139,8 +141,6 @@ def elsewhere(view: "View", device: "Any", copied: bool) -> "list[str]":
         from lend.protocols import device_refusals
 
         raise device_refusals.no_number(view, f"device={device!r:.60}")
-    if wanted.type == 1 and view.device.is_host:
-        return [f"device: memory on {wanted} was required, and this is on {view.device}"]
     raise NotHostAccessible.build(
         f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
         came=describe.came(view),

@@ -107,6 +107,7 @@ def both(request, tmp_path_factory):
 
 KINDS = {"int": 0, "uint": 1, "float": 2, "handle": 3, "bfloat": 4, "complex": 5, "bool": 6}
 KINDS |= {"opaque": 128, "datetime": 129, "timedelta": 130}
+MANAGED = 13  # the number of its device in DLPack
 UNITS = ["generic", "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 
 
@@ -142,6 +143,8 @@ def same():
         assert taken.aligned == view.aligned
         assert taken.device == (view.device.type, view.device.id)
         assert (taken.sync, taken.byte_offset, taken.leased) == (0, 0, True)
+        if view.device.type == MANAGED:  # whose driver would have to be asked
+            return
         held = taken.tobytes()
         if view.dtype.kind == "bool":
             held = bytes(byte != 0 for byte in held)  # so lend writes them out

@@ -416,7 +416,7 @@ ORDERS = {
     "DLPack on OpenCL": (lambda: CountingDLPack(16, (4,), device=(4, 0)), True),
     "DLPack on oneAPI": (lambda: CountingDLPack(16, (4,), device=(14, 0)), True),
     "a bare capsule": (lambda: CountingDLPack(16, (4,), device=(2, 0)).capsule(True), True),
-    "pinned": (lambda: CountingDLPack(16, (4,), device=(3, 0)), False),
+    "pinned": (lambda: CountingDLPack(16, (4,), device=(3, 0)), True),
     "the host": (lambda: b"abcd", False),
 }
 

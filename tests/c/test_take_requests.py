@@ -220,7 +220,7 @@ def test_a_refused_writable_buffer_is_given_back(taker):
     assert exporter.live == 0
 
 
-@pytest.mark.parametrize("device", [1, 3, 11, 13])
+@pytest.mark.parametrize("device", [1, 3, 11])
 def test_memory_that_the_host_reads_meets_device_1(taker, device):
     producer = CountingDLPack(SIXTEEN, (4,), device=(device, 0))
     taken = taker(producer, device_type=1)
@@ -229,10 +229,11 @@ def test_memory_that_the_host_reads_meets_device_1(taker, device):
     assert (copied.device, copied.tobytes()) == ((1, 0), SIXTEEN)
 
 
+@pytest.mark.parametrize("device", [2, 13])
 @pytest.mark.parametrize("flags", [0, COPY_IF_NEEDED, COPY])
-def test_memory_of_a_device_is_not_that_of_the_host(taker, flags):
-    producer = CountingDLPack(SIXTEEN, (4,), device=(2, 0), keep=True)
-    with pytest.raises(BufferError, match=r"device type 1, id 0 was required.*device type 2"):
+def test_memory_of_a_device_is_not_that_of_the_host(taker, flags, device):
+    producer = CountingDLPack(SIXTEEN, (4,), device=(device, 0), keep=True)
+    with pytest.raises(BufferError, match=rf"device type 1, id 0 was required.*device type {device}"):
         taker(producer, device_type=1, flags=flags)
     assert producer.names == ["dltensor_versioned"]
 

@@ -399,7 +399,7 @@ def test_a_view_tells_the_stream_that_its_memory_came_with(consumer, way):
 
 def test_the_host_may_not_read_memory_of_a_device(consumer):
     away = lend.View.from_pointer(4096, (2,), "float32", owner=FLOATS, device="cuda:0")
-    with pytest.raises(NotHostAccessible, match="the host cannot read memory on cuda:0"):
+    with pytest.raises(NotHostAccessible, match="the host may not read memory on cuda:0"):
         consumer.accessible(away)
 
 
@@ -451,7 +451,7 @@ SYNC_UNKNOWN = 64
         (TorchLike(), True),
         (SyclInterface(), True),
         (CountingDLPack(16, (4,), device=(2, 0)), True),
-        (CountingDLPack(16, (4,), device=(3, 0)), False),
+        (CountingDLPack(16, (4,), device=(3, 0)), True),
         (b"abcd", False),
     ],
     ids=["no work", "a stream", "an old version", "SYCL", "DLPack", "pinned", "host"],

@@ -261,16 +261,13 @@ def test_a_tensor_inside_vmap_is_refused_alike_by_all(lazy):
     assert len(refusals) == 1
 
 
-@pytest.mark.parametrize(("copy", "kind"), [(None, UnsupportedType), (True, UnsupportedType), (False, CopyRequired)])
-def test_pinned_memory_is_brought_to_the_cpu_by_name_only(copy, kind):
+@pytest.mark.parametrize("device", [None, "cpu"])
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_pinned_memory_is_a_tensor_of_the_host_after_its_work_and_copied_only_when_told_to(copy, device):
     holder = bytearray(b"abcd")
-    pinned = lend.View.from_pointer(lend.view(holder).ptr, (4,), "uint8", owner=holder, device="cuda_host")
-    for function in (lend.to, lend.explain):
-        with pytest.raises(kind, match=r'(?s)is on cuda_host:0 \(device\).*device="cpu" and copy=None'):
-            function(pinned, "torch", copy=copy)
-    if copy is not False:
-        assert "on cpu was asked for" in lend.explain(pinned, "torch", copy=copy, device="cpu").copies[0].why
-        assert lend.to(pinned, "torch", copy=copy, device="cpu").tolist() == [97, 98, 99, 100]
-    else:
-        with pytest.raises(CopyRequired, match=r"\(device\)"):
-            lend.to(pinned, "torch", copy=False, device="cpu")
+    address = lend.view(holder).ptr
+    pinned = lend.View.from_pointer(address, (4,), "uint8", owner=holder, device="cuda_host", readonly=False)
+    tensor = lend.to(pinned, "torch", copy=copy, device=device)
+    assert (str(tensor.device), tensor.tolist()) == ("cpu", [97, 98, 99, 100])
+    assert (tensor.data_ptr() == address) is (copy is not True)
+    assert lend.explain(pinned, "torch", copy=copy, device=device).bytes_copied == (4 if copy else 0)

@@ -52,9 +52,32 @@ def test_the_two_capsules_are_taken_without_their_producer():
     assert lend.column(OnDevice(numbers(4)).capsules()).tolist() == [4]
 
 
-@pytest.mark.parametrize("device", [CUDA_HOST, MANAGED])
-def test_memory_that_the_host_reads_by_another_name_is_read(device):
-    assert lend.column(OnDevice(numbers(4, 5), device, 0)).tolist() == [4, 5]
+WORDS = {
+    "numbers": lambda: (numbers(4, 5, 6), [4, 5, 6]),
+    "text": lambda: (Node("u", 2, buffers=[None, struct.pack("3i", 0, 2, 3), b"abc"]), ["ab", "c"]),
+    "nulls": lambda: (Node("l", 2, -1, buffers=[b"\2", struct.pack("2q", 4, 5)]), [None, 5]),
+    "structs": lambda: (
+        row(numbers(1, 2, name="a"), numbers(3, 4, name="b"), count=2),
+        [{"a": 1, "b": 3}, {"a": 2, "b": 4}],
+    ),
+    "a dictionary": lambda: (Node("c", 2, buffers=[None, b"\1\0"], dictionary=numbers(7, 8)), [8, 7]),
+    "nothing": lambda: (numbers(), []),
+}
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_pinned_memory_is_read_by_the_host(kind):
+    node, values = WORDS[kind]()
+    column = lend.column(OnDevice(node, CUDA_HOST, 0))
+    assert (column.tolist(), column.null_count) == (values, values.count(None))
+    assert [column.item(i) for i in range(len(values))] == values
+    column.verify(full=True)
+    assert str(column.device) == "cuda_host:0"
+
+
+def test_of_managed_memory_the_driver_must_be_asked_which_is_not_here():
+    with pytest.raises(NotHostAccessible, match="no driver in this process"):
+        lend.column(OnDevice(numbers(4, 5), MANAGED, 0)).tolist()
 
 
 def test_an_array_on_a_device_stays_there_and_tells_its_device():

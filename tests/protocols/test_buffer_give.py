@@ -201,7 +201,7 @@ def test_a_datetime_is_refused_naming_the_integer_view():
         counting.hold(view, counting.FULL_RO)
 
 
-@pytest.mark.parametrize("device", [(2, 0), (10, 1), (8, 0), (14, 0)], ids=["cuda", "rocm", "metal", "oneapi"])
+@pytest.mark.parametrize("device", [(2, 0), (13, 0), (10, 1), (8, 0), (14, 0)], ids=str)
 def test_device_memory_is_refused_by_an_error_that_lets_consumers_fall_through(device):
     view = lend.view(CountingDLPack(bytes(16), (4,), device=device))
     with pytest.raises(LendError) as caught:
@@ -209,7 +209,7 @@ def test_device_memory_is_refused_by_an_error_that_lets_consumers_fall_through(d
     assert isinstance(caught.value, TypeError)
 
 
-@pytest.mark.parametrize("device", [(1, 0), (3, 0), (11, 0), (13, 0)], ids=["cpu", "cuda host", "rocm host", "managed"])
+@pytest.mark.parametrize("device", [(1, 0), (3, 0), (11, 0)], ids=["cpu", "cuda host", "rocm host"])
 def test_memory_that_the_host_may_read_is_exported(device):
     view = lend.view(CountingDLPack(bytes(range(4)), (4,), dtype=(1, 8, 1), device=device))
     assert bytes(memoryview(view)) == bytes(range(4))

@@ -164,7 +164,7 @@ def test_the_id_of_the_cpu_is_ignored(door, device):
 
 
 @DOORS
-@pytest.mark.parametrize("device", [(3, 0), (11, 0), (13, 0)], ids=str)
+@pytest.mark.parametrize("device", [(3, 0), (11, 0)], ids=str)
 def test_memory_of_host_accessible_kinds_is_read_and_keeps_its_kind(door, device):
     view, _ = lent(door, struct.pack("2f", 1, 2), (2,), device=device)
     assert view.tolist() == [1.0, 2.0]

@@ -162,7 +162,7 @@ def test_a_value_is_read_at_its_index(make):
 def test_memory_that_the_host_may_not_read_is_not_read():
     view = View.from_pointer(4096, (4,), "int4_packed", owner=NAMES, device="cuda:0")
     for read in (View.tolist, View.tobytes, lambda v: v.item(1), View.copy):
-        with pytest.raises(LendError, match="host memory"):
+        with pytest.raises(LendError, match="the host may not read memory on cuda:0"):
             read(view)
 
 

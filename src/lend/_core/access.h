@@ -80,6 +80,7 @@ typedef struct { /* what is known of a piece of memory before its row is found *
     uintptr_t low;      /* its lowest byte */
     size_t nbytes;      /* up to the highest */
     int begun;          /* a driver is there and answered */
+    int mapped;         /* of what it does not know: the host's pages are there */
     lend_pointer_facts pointer;
     lend_device_facts device; /* of the device that was declared */
 } lend_access_facts;
@@ -103,6 +104,8 @@ static inline enum lend_row lend_row_of_host_address(const lend_access_facts *fa
     if (pointer->host == 0) return LEND_ROW_DEVICE;
     if (lend_reaches_beyond(facts)) return LEND_ROW_OUTSIDE;
     if (pointer->host != facts->low) return LEND_ROW_ALIAS;
+    /* managed memory of a pool is called pinned, and may be touched no sooner than other managed memory */
+    if ((pointer->pooled || facts->declared == LEND_MANAGED) && !facts->device.concurrent) return LEND_ROW_MANAGED_IDLE;
     return facts->declared == LEND_MANAGED ? LEND_ROW_MANAGED_POOL : LEND_ROW_PINNED;
 }
 
@@ -140,7 +143,7 @@ static inline enum lend_row lend_row_of(const lend_access_facts *facts) {
         return pointer->host == facts->low ? LEND_ROW_DEVICE_SEEN : LEND_ROW_DEVICE;
     }
     if (declared <= LEND_CPU) return LEND_ROW_HOST;
-    if (!facts->device.pageable) return LEND_ROW_UNKNOWN;
+    if (!facts->device.pageable || !facts->mapped) return LEND_ROW_UNKNOWN;
     return facts->produced ? LEND_ROW_PAGES : LEND_ROW_PAGES_BARE;
 }
 

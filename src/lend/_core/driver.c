@@ -6,10 +6,13 @@
 
 #if defined(__linux__)
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 enum { DEVICES = 64 };
 
@@ -79,6 +82,7 @@ struct lend_driver {
     const char *(*hip_error_name)(int);
     /* alike in both */
     int (*synchronize)(void);
+    int (*capture_mode)(int *);
     int (*stream_create)(void **, unsigned);
     int (*stream_destroy)(void *);
     int (*stream_synchronize)(void *);
@@ -97,6 +101,14 @@ static int forked;
 static void note_fork(void) { forked = 1; }
 
 int lend_has_forked(void) { return forked; }
+
+static int is_page(uintptr_t address) {
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 || errno != EFAULT; /* forbidden: then nobody knows */
+}
+
+int lend_is_mapped(uintptr_t address, size_t size) { return is_page(address) && is_page(address + size - 1); }
 
 /* -- finding ------------------------------------------------------------------------------------------------------- */
 
@@ -120,6 +132,7 @@ static void *symbol(void *library, const char *prefix, const char *name) {
 #define FIND(field, prefix, name) (*(void **)&driver->field = symbol(library, prefix, name))
 
 static int find_alike(lend_driver *driver, void *library, const char *prefix) {
+    FIND(capture_mode, prefix, "ThreadExchangeStreamCaptureMode");
     return FIND(stream_create, prefix, driver->kind == LEND_DRIVER_CUDA ? "StreamCreate" : "StreamCreateWithFlags")
         && FIND(stream_destroy, prefix, "StreamDestroy") && FIND(stream_synchronize, prefix, "StreamSynchronize")
         && FIND(stream_capturing, prefix, "StreamIsCapturing") && FIND(stream_wait_event, prefix, "StreamWaitEvent")
@@ -267,12 +280,12 @@ int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *f
 
 /* -- the current context ------------------------------------------------------------------------------------------- */
 
-int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+enum { RELAXED = 2 };
+
+static int enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
     unsigned flags;
     int device, here, active = 0, error;
     void *context = NULL;
-    *entered = (lend_entered){.ordinal = ordinal};
-    if (driver == NULL) return LEND_DRIVER_ABSENT;
     if (driver->kind == LEND_DRIVER_HIP) {
         error = driver->hip_get_device(&here);
         if (error || ordinal < 0 || here == ordinal) return error;
@@ -299,7 +312,21 @@ int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
     return error;
 }
 
+int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+    int error;
+    *entered = (lend_entered){.ordinal = ordinal, .mode = -1};
+    if (driver == NULL) return LEND_DRIVER_ABSENT;
+    error = enter(driver, ordinal, entered);
+    if (error || driver->capture_mode == NULL) return error;
+    /* what is done with streams of ours ends no capture of others' */
+    entered->mode = RELAXED;
+    if (driver->capture_mode(&entered->mode)) entered->mode = -1;
+    return error;
+}
+
 void lend_leave(const lend_driver *driver, lend_entered *entered) {
+    if (entered->mode >= 0) driver->capture_mode(&entered->mode);
+    entered->mode = -1;
     if (!entered->entered) return;
     if (driver->kind == LEND_DRIVER_HIP) {
         driver->hip_set_device(entered->ordinal);
@@ -426,6 +453,7 @@ struct lend_driver { int kind; };
 typedef const lend_driver *lend_the_driver;
 
 int lend_has_forked(void) { return 0; }
+int lend_is_mapped(uintptr_t address, size_t size) { return 1; }
 const lend_driver *lend_find_driver(int kind) { return NULL; }
 const char *lend_driver_error(lend_the_driver driver, int error) { return "no driver in this process"; }
 void lend_leave(lend_the_driver driver, lend_entered *entered) {}

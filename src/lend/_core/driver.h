@@ -63,7 +63,7 @@ int lend_ask_pointer(const lend_driver *driver, uintptr_t address, lend_pointer_
 int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *facts);
 
 /* Make the context of a device current that is active already, and the one that was again. */
-typedef struct { void *before; int entered, ordinal; } lend_entered;
+typedef struct { int entered, ordinal, mode; } lend_entered; /* mode: the thread's, of captures */
 int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered);
 void lend_leave(const lend_driver *driver, lend_entered *entered);
 
@@ -83,6 +83,9 @@ int lend_copy(const lend_driver *driver, uintptr_t to, uintptr_t from, size_t si
 int lend_copy_block(const lend_driver *driver, const lend_block *block, uintptr_t stream);
 int lend_allocate(const lend_driver *driver, size_t size, uintptr_t *address);
 int lend_free(const lend_driver *driver, uintptr_t address);
+
+/* Whether the host's pages are there, where memory begins and ends: the system is asked, and nothing touched. */
+int lend_is_mapped(uintptr_t address, size_t size);
 
 /* Whether this process was forked after a driver was found: what was asked before is worth nothing then. */
 int lend_has_forked(void);

@@ -9,6 +9,7 @@ cdef extern from "driver.h" nogil:
         DRIVER_CONTEXT "LEND_DRIVER_CONTEXT"
         DRIVER_ABSENT "LEND_DRIVER_ABSENT"
         DRIVER_CAPTURING "LEND_DRIVER_CAPTURING"
+        MEMORY_UNKNOWN "LEND_MEMORY_UNKNOWN"
 
     ctypedef struct PointerFacts "lend_pointer_facts":
         int type
@@ -65,6 +66,7 @@ cdef extern from "driver.h" nogil:
     int allocate_on "lend_allocate"(Driver* driver, size_t size, uintptr_t* address)
     int free_on "lend_free"(Driver* driver, uintptr_t address)
     bint has_forked "lend_has_forked"()
+    bint is_mapped "lend_is_mapped"(uintptr_t address, size_t size)
 
 cdef extern from "access.h" nogil:
     enum:
@@ -112,6 +114,7 @@ cdef extern from "access.h" nogil:
         uintptr_t low
         size_t nbytes
         int begun
+        int mapped
         PointerFacts pointer
         DeviceFacts device
 

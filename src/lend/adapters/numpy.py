@@ -292,7 +292,10 @@ def array(view: "View", dtype: "Any" = None, copy: "bool | None" = None) -> "Any
         raise refusals.no_choice("copy", copy)
     facts = Facts.of(view)
     if facts.device.type not in CPU:
-        raise refusals.not_host(view, None)
+        from lend.devices import access
+
+        view = access.on_host(view)
+        facts = Facts.of(view)
     rules = choose(facts, None, False)
     from lend.plan.planner import refuse_by
 

@@ -11,7 +11,6 @@ from lend.adapters.rules import (
     CONTIGUOUS,
     CPU,
     FORWARD,
-    CPU,
     IMMUTABLE,
     Library,
     Reason,

@@ -154,8 +154,7 @@ def verify(Column column, bint full):
         for part in column.parts:
             verify(part, True)
         return
-    check_host(column)
-    follow(column)
+    follow(for_host(column))
     found_true(given)
 
 

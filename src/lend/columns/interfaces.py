@@ -47,9 +47,9 @@ class ShownOnCuda:
 def on_host(column: "Column", mask: bool) -> Shown:
     """`Column.array_interface`."""
     if not column.device.is_host:
-        from lend.protocols.refusals import not_host
+        from lend.columns import reading
 
-        raise not_host(column, None)
+        column = reading.on_host(column)
     view = lying(column)
     if not column.null_count:
         return Shown(view.__array_interface__, view)

@@ -23,6 +23,7 @@ from lend.dtypes.code cimport Code
 from lend.dtypes.dtype cimport DType
 from lend.protocols.arrow_check cimport offset_at
 from lend.views.elements cimport read_element
+from lend.views.lent cimport call_hook
 from lend.views.view cimport View
 
 from lend._core.letting_go import lets_go
@@ -36,10 +37,14 @@ cdef Column own(Column column):
     return twin(column)
 
 
-cdef check_host(Column column):
-    if not read_by_host(column.record.device_type):
-        from lend.protocols.refusals import not_host
-        raise not_host(column, None)
+cdef Column for_host(Column column):
+    """The column, or of memory of a device a twin that the host may read now; else refused."""
+    return column if read_by_host(column.record.device_type) else <Column> call_hook("host_column")(column)
+
+
+def on_host(Column column):
+    """For the modules above; see `for_host`."""
+    return for_host(column)
 
 
 # -- nulls ---------------------------------------------------------------------------------------------------------
@@ -95,8 +100,7 @@ cdef Py_ssize_t count_own(Column column) except -1:
 @lets_go
 def own_null_count(Column column):
     """Elements that are null by the column's own form, not by what they lead to."""
-    check_host(column)
-    return count_own(own(column))
+    return count_own(for_host(own(column)))
 
 
 cdef bytes lost_of(Column column, Py_ssize_t first, Py_ssize_t count):
@@ -142,9 +146,9 @@ def count_nulls(Column column):
         return column.record.length
     if column.record.layout < LAYOUT_SPARSE and dictionary_of(column) is None:
         if column.record.nulls != NULLS_NONE:
-            check_host(column)
+            column = for_host(column)
         return count_own(column)
-    check_host(column)
+    column = for_host(column)
     gone = lost_of(column, 0, column.record.length)
     return 0 if gone is None else gone.count(1)
 
@@ -164,7 +168,7 @@ def tolist(Column column):
         for part in column.parts:
             found += tolist(part)
         return found
-    check_host(column)
+    column = for_host(column)
     return values(column, 0, column.record.length)
 
 
@@ -190,8 +194,7 @@ def item(Column column, index):
             if at < part.record.length:
                 return item(part, at)
             at -= part.record.length
-    check_host(column)
-    return values(column, at, 1)[0]
+    return values(for_host(column), at, 1)[0]
 
 
 cdef list values(Column column, Py_ssize_t first, Py_ssize_t count, bint pairs=False):

@@ -1,19 +1,20 @@
-"""Whether the host may read a piece of memory now, and under which address: the driver is asked, and the work waited for.
+"""Whether the host may read a piece of memory now, and where: the driver is asked, and the work waited for.
 
 The table of the answers is `_core/access.h`. What comes out is an object of the same class on the host, over the same
-memory and the same lease, which every protocol of the host can carry; so this is the only place where memory of a device
-becomes memory of the host.
+memory and the same lease, which every protocol of the host can carry; so this is the only place where memory of a
+device becomes memory of the host.
 """
 cimport cython
 from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
-    ACCESS, DRIVER_ABSENT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, HOST_NO, HOST_SIGNED, HOST_YES, ROW_ALIAS,
-    ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_MANAGED_IDLE, ROW_PAGES_BARE, ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE,
-    WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver, row_of,
+    ACCESS, DRIVER_ABSENT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, HOST_NO, HOST_SIGNED, HOST_YES,
+    MEMORY_UNKNOWN, ROW_ALIAS, ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_MANAGED_IDLE, ROW_PAGES_BARE,
+    ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE, WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver,
+    is_mapped, row_of,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport DEVICE_CPU, HANDLE, RELEASED, Record, copy_record, span_of
+from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, span_of
 from lend.devices.ordering cimport fail, hold_any, wait_for_all, wait_for_producer
 from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
@@ -75,7 +76,7 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
     facts.usm = 0
     facts.low = <uintptr_t> record.data + low
     facts.nbytes = high - low
-    facts.begun = 0
+    facts.begun = facts.mapped = 0
     facts.device.pageable = facts.device.concurrent = 0
     facts.pointer.ordinal = -2
     if facts.nbytes == 0 or record.flags & HANDLE:
@@ -97,6 +98,9 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
         if record.device_type in (CUDA_HOST, DEVICE_CPU):
             ordinal = facts.pointer.ordinal
         ask_device(driver, ordinal if ordinal >= 0 else 0, &facts.device)
+        if facts.pointer.type == MEMORY_UNKNOWN and facts.device.pageable:
+            # what was freed is unknown to the driver, too
+            facts.mapped = is_mapped(facts.low, facts.nbytes)
     return row_of(facts)
 
 
@@ -132,15 +136,6 @@ def access(Lent lent):
     return made
 
 
-def number_device(Lent lent):
-    """Find out the number of a device that no protocol told, by the driver's word; it stays unknown where that is."""
-    cdef Access found
-    if lent.record.device_id < 0 and not lent.record.flags & RELEASED:
-        found = access(lent)
-        if found.ordinal >= 0:
-            lent.record.device_id = found.ordinal
-
-
 cdef inline uintptr_t delta_of(int row, const AccessFacts* facts) noexcept:
     """What must be added to the producer's address to have that for the host."""
     return facts.pointer.host - facts.low if row == ROW_ALIAS else 0
@@ -171,7 +166,7 @@ def on_host(Lent lent, sync=None, bint signed=False):
     cdef Record record, made
     cdef AccessFacts facts
     cdef Owner owner = hold_any(lent, &record)
-    cdef int row
+    cdef int row, number
     if sync not in SYNCS:
         raise ValueError(f'sync is None, "stream", "device" or "none", not {sync!r:.60}')
     if record.device_type == DEVICE_CPU:
@@ -180,10 +175,12 @@ def on_host(Lent lent, sync=None, bint signed=False):
     if ACCESS[row].host == HOST_NO or (ACCESS[row].host == HOST_SIGNED and not signed):
         from lend.devices import refusals
         raise refusals.not_readable(lent, ACCESS[row].name.decode("ascii"), ACCESS[row].host == HOST_SIGNED)
+    # an interface does not tell the number of its device
+    number = record.device_id if record.device_id >= 0 else facts.pointer.ordinal
     if ACCESS[row].wait == WAIT_DEVICE and sync != "none":
-        wait_for_all(lent, DRIVER_CUDA, record.device_id, sync)
+        wait_for_all(lent, DRIVER_CUDA, number, sync)
     elif ACCESS[row].wait != WAIT_NOTHING:
-        wait_for_producer(owner, lent, record.device_type, record.device_id, sync)
+        wait_for_producer(owner, lent, record.device_type, number, sync)
     if not copy_record(&made, &record):
         raise MemoryError
     made.device_type = DEVICE_CPU

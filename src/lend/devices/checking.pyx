@@ -52,6 +52,6 @@ cdef bint is_contradicted(const Record* record) noexcept:
     if ask_pointer(driver, facts.low, &facts.pointer):
         return False        # it has not begun
     facts.begun = 1
-    facts.produced = facts.usm = 0
+    facts.produced = facts.usm = facts.mapped = 0
     facts.device.pageable = facts.device.concurrent = 1
     return row_of(&facts) == ROW_CONTRADICTED

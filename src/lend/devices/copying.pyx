@@ -1,8 +1,8 @@
 """Copies between devices and the host, made by the driver because they were asked for by name, and counted.
 
-What lies in one block is one call. Rows that lie apart are calls of two and three dimensions, not a call for each row; rows
-that are narrow or lie in an order that no such call has (backwards, one over the other) come over as the bytes from the
-lowest to the highest, and are put in order here.
+What lies in one block is one call. Rows that lie apart are calls of two and three dimensions, not a call for each row;
+rows that are narrow or lie in an order that no such call has (backwards, one over the other) come over as the bytes
+from the lowest to the highest, and are put in order here.
 """
 from libc.stdint cimport uintptr_t
 

@@ -1,16 +1,20 @@
 """The order of work on devices: what is waited for before the host reads memory that a device writes.
 
-Who knows of the work decides the way. A stream that the interface told is waited for. An object with `__dlpack__` is asked
-to order its work before a stream of our own, which is waited for: nothing is guessed. Of what nobody told the whole
-device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the capture: it is
-refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
+Who knows of the work decides the way. A stream that the interface told is waited for. An object with `__dlpack__` is
+asked to order its work before a stream of our own, which is waited for: nothing is guessed. Of what nobody told the
+whole device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the
+capture: it is refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
 """
+from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport uintptr_t
 
+from lend._core.checked cimport raise_pending
+from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLDeviceType, DLPackExchangeAPI
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, driver_error,
-    end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream, order_after, record_event,
-    wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, PointerFacts,
+    ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
+    order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
 from lend._core.record cimport Record
@@ -51,7 +55,7 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
         return wait_for_queue(owner, shown)
     if sync == "device":
         return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST else device_id, sync)
-    pending = pending_of(owner, device_type)
+    pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
     if pending is ASK:
@@ -61,14 +65,33 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
     return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST or device_type == ROCM_HOST else device_id, sync)
 
 
-cdef object pending_of(Owner owner, int device_type):
+cdef object pending_of(Owner owner, int device_type, int device_id):
     """What is known of the work on a lease's memory: None (nothing is pending), a stream, ASK, or "unknown"."""
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
     # of pinned memory no stream is taken by `__dlpack__`
     if type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST):
-        return ASK
+        told = current_stream(owner.held, device_type, device_id)
+        return ASK if told is None else told
     return "unknown"
+
+
+cdef object current_stream(object producer, int device_type, int device_id):
+    """The stream that the exchange table of a producer's type calls current; None: it has none that says so."""
+    cdef DLPackExchangeAPI* table
+    cdef void* stream = NULL
+    capsule = getattr(type(producer), "__dlpack_c_exchange_api__", None)
+    if not PyCapsule_IsValid(capsule, "dlpack_exchange_api"):
+        return None
+    table = <DLPackExchangeAPI*> PyCapsule_GetPointer(capsule, "dlpack_exchange_api")
+    if table.header.version.major != DLPACK_MAJOR_VERSION or table.current_work_stream is NULL:
+        return None
+    if table.current_work_stream(<DLDeviceType> device_type, device_id, &stream) != 0:
+        if not PyErr_ExceptionMatches(Exception):
+            raise_pending()     # an interrupt
+        PyErr_Clear()
+        return None
+    return <size_t> stream
 
 
 cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except -1:
@@ -89,9 +112,12 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     """Order the producer's work before a stream of our own, whose device is current."""
     cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
     cdef Driver* driver = find_driver(kind)
-    cdef object pending = None if sync == "none" else "unknown" if sync == "device" else pending_of(owner, device_type)
+    cdef object pending
     cdef void* event = NULL
     cdef int error
+    if sync == "none":
+        return 0
+    pending = "unknown" if sync == "device" else pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
     error = check_capture(driver, <uintptr_t> pending if type(pending) is int else 0)
@@ -121,13 +147,20 @@ def order(Lent lent, stream):
         As DLPack has it: None the default stream, -1 no order, 1 and 2 CUDA's default streams, else a handle.
     """
     cdef Record record
-    cdef Owner owner
-    cdef int kind
-    if lent.record.device_id < 0:
-        call_hook("number_device")(lent)
-    owner = hold_any(lent, &record)
-    kind = record.device_type
-    if kind not in (CUDA, MANAGED, ROCM) or (stream is not None and stream == -1):
+    cdef Owner owner = hold_any(lent, &record)
+    cdef int kind = record.device_type
+    if stream is not None and stream == -1 and record.device_id >= 0:
+        return
+    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(&record):
+        return      # then nothing can be pending in this process
+    lent.record.device_id = record.device_id
+    if stream is not None and stream == -1:
+        return
+    if stream is None and kind in (CUDA_HOST, ROCM_HOST, MANAGED):
+        # the host reads such memory, and has no stream that it could name: then it is the host that waits
+        wait_for_producer(owner, lent, kind, record.device_id, None)
+        return
+    if kind in (CUDA_HOST, ROCM_HOST):
         return
     if stream is None:
         stream = 0 if kind == ROCM else 1
@@ -147,10 +180,30 @@ def used_by(Lent lent, stream):
                         <size_t> stream)
 
 
+cdef bint is_asked(Record* record) noexcept:
+    """Whether a driver has begun; it tells the number of the device where the producer did not."""
+    cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
+    cdef PointerFacts facts
+    if driver is NULL or record.data is NULL or ask_pointer(driver, <uintptr_t> record.data, &facts):
+        return False
+    if record.device_id < 0 and facts.ordinal >= 0:
+        record.device_id = facts.ordinal
+    return True
+
+
+def number(Lent lent):
+    """The number of the device, which is asked of the driver where the producer did not tell it; -1: nobody knows."""
+    cdef Record record
+    _held = hold_any(lent, &record)
+    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(&record):
+        lent.record.device_id = record.device_id
+    return record.device_id
+
+
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:
     """Let a stream of somebody's wait for the work that is pending on memory of a device."""
     cdef int kind = DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA
-    cdef object pending = pending_of(owner, record.device_type)
+    cdef object pending = pending_of(owner, record.device_type, record.device_id)
     cdef Driver* driver
     cdef Entered entered
     cdef int error
@@ -190,6 +243,8 @@ cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) ex
         if not error:
             ordered = order_before(owner.held, stream)
             if ordered:
+                error = check_capture(driver, stream)       # of the producer's, which ours may have joined
+            if ordered and not error:
                 with nogil:
                     error = wait_stream(driver, stream)
     finally:

@@ -17,28 +17,26 @@ _WHY = {
     "device": ("the driver gives no address of it for the host", COPY),
     "device, with an address for the host": (
         "the driver gives an address of it for the host, of which nobody says that it is coherent or fast",
-        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+        f'copy=False beside device="cpu", if you take that upon yourself; {COPY}',
     ),
     "ROCm device, with an address for the host": (
         "HIP gives an address of it for the host, of which nobody says that it is coherent or fast",
-        f"copy=False beside device=\"cpu\", if you take that upon yourself; {COPY}",
+        f'copy=False beside device="cpu", if you take that upon yourself; {COPY}',
     ),
     "managed, for the host while the device is idle": (
-        "this system lets the host touch managed memory only while no work at all runs on the device "
-        "(CONCURRENT_MANAGED_ACCESS is 0)",
-        f"copy=False beside device=\"cpu\", which waits for the device: nothing may be begun on it while you read; {COPY}",
+        "the host may touch managed memory here only while no work at all runs on the device (attribute 89 is 0)",
+        f'copy=False beside device="cpu", which waits for the device: begin nothing on it while you read; {COPY}',
     ),
     "pages of the host, as a bare descriptor": (
-        "the driver does not know it; on this system it may be memory of the host's own, but no object that lives says so",
-        "the object that made it, in place of the capsule; or copy=False beside device=\"cpu\"",
+        "the driver does not know it; here it may be memory of the host's own, but no object that lives says so",
+        'the object that made it, in place of the capsule; or copy=False beside device="cpu"',
     ),
     "unknown to the driver": (
         "its driver does not know the address: it was freed, or belongs to somebody else",
         "an object that keeps its memory for as long as it is lent",
     ),
     "device, as told": (
-        "its producer says so, and there is no driver in this process that could be asked "
-        "(none is loaded, or it was not begun: after a fork it is not)",
+        "its producer says so, and there is no driver in this process that could be asked (none that has begun)",
         "the library that made it, in the process that made it",
     ),
     "device, called the host's": (
@@ -75,7 +73,7 @@ def called_the_hosts(producer: "Any", protocol: "Protocol") -> LendError:
     from lend.protocols.refusals import name
 
     return NotHostAccessible.build(
-        f"the {protocol.name} of {name(producer)} calls it memory of the host, and the driver says that it is a device's",
+        f"the {protocol.name} of {name(producer)} calls it the host's, and the driver says that it is a device's",
         came=name(producer),
         tried=f"{protocol.dunder} -> address",
         remedy="a protocol of its producer that tells the device, such as __dlpack__ or __cuda_array_interface__; or "

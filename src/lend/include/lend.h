@@ -441,7 +441,8 @@ static inline PyObject *lend_wrap(const lend_view *description, PyObject *owner,
     return lend_functions->wrap(description, owner, release, context);
 }
 
-/* 0 if the host may read the memory now, -1 with NotHostAccessible set if not. With the GIL. */
+/* 0 if the host may read the memory now, -1 with NotHostAccessible set if not. Of what was acquired from a device the
+ * driver is asked, and the work waited for; of what was borrowed from one ask for device_type 1. With the GIL. */
 static inline int lend_host_access(const lend_view *view) {
     if (lend_functions == NULL && lend_import() < 0) return -1;
     return lend_functions->host_access(view);

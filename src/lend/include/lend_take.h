@@ -243,7 +243,7 @@ extern "C" {
 
 /* Describe the memory of an object and keep it alive until lend_take_release(). `request` may be NULL: whatever comes,
  * as it lies. LEND_COPY and LEND_COPY_IF_NEEDED copy host memory, byte order kept, into fresh memory of malloc's; of
- * pinned and managed memory it is yours to wait for pending work first. `device_id` -1 in a request: any.
+ * pinned memory it is yours to wait for pending work first. `device_id` -1 in a request: any.
  * 0, or -1 with an exception set and nothing to release: BufferError for what is refused, TypeError for an object with
  * no protocol at all, ValueError for a request that makes no sense. With the GIL.
  * Refused for a mask: arrays of numpy.ma, and an interface that is taken and has one. An attribute `mask` is not looked
@@ -887,8 +887,9 @@ static inline int lend_take_dltype(const lend_take_tensor *tensor, uint64_t flag
 
 /* -- layout -------------------------------------------------------------------------------------------------------- */
 
+/* Whether the host reads memory of this kind, whatever its driver would say of it: of managed memory that depends. */
 static inline int lend_take_on_host(int32_t device_type) {
-    return device_type == 1 || device_type == 3 || device_type == 11 || device_type == 13;
+    return device_type == 1 || device_type == 3 || device_type == 11;
 }
 
 /* 0 for devices whose `data` is a handle (OpenCL, Vulkan, Metal, WebGPU), and for unknown ones. */
@@ -2159,7 +2160,7 @@ static inline int lend_take(PyObject *object, const lend_request *request, lend_
         if (result == LEND_TAKE_FINAL) break;
     }
     if (result == LEND_TAKE_OPEN) {
-        if (!job.ordered && !lend_take_on_host(view->device_type)) view->flags |= LEND_SYNC_UNKNOWN;
+        if (!job.ordered && view->device_type != 1) view->flags |= LEND_SYNC_UNKNOWN;
         view->lease = job.lease;
         view->release = lend_take_give_back;
     } else {

@@ -58,8 +58,8 @@ class Draft:
     """A way that was found, not yet gone."""
 
     __slots__ = (
-        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "signed", "source", "sync",
-        "unresolved", "whole",
+        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "signed", "source",
+        "sync", "unresolved", "whole",
     )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
@@ -178,32 +178,20 @@ class Draft:
         if self._comes_to_the_host(wanted, copy):
             return None if not self.brings else Reason("device", f"memory on cpu was asked for, and this is on {here}")
         if wanted is not None and wanted != here:
-            if wanted.type != 1 or not here.is_host:
-                raise NotHostAccessible.build(
-                    f"moving memory from {here} to {wanted} is not built yet",
-                    came=self.facts.came,
-                    remedy=advice.to_device(wanted, rules.name)
-                    if here.is_host
-                    else "move it with the library that made it, and hand on what that gives",
-                )
-            if here.type in rules.devices and rules is not targets.OURSELVES and not rules.unknown:
-                return None  # the target calls it host memory already
-            return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
+            raise NotHostAccessible.build(
+                f"moving memory from {here} to {wanted} is not built yet",
+                came=self.facts.came,
+                remedy=advice.to_device(wanted, rules.name)
+                if here.is_host
+                else "move it with the library that made it, and hand on what that gives",
+            )
         if here.type in rules.devices:
             return None
-        if here.is_host:
-            kind = CopyRequired if copy is False else UnsupportedType
-            raise kind.build(
-                f"{rules.name} takes memory of the CPU only, and this is on {here} (device)",
-                came=self.facts.came,
-                remedy=f'device="cpu" and copy=None (a copy of {amount(self.facts.nbytes)}, counted)',
-            )
         raise NotHostAccessible.build(
-            f"lend.to makes a {rules.form} of host memory alone so far, and this is on {here} (device)",
+            f"lend.to makes a {rules.form} of host memory alone so far, and this is to stay on {here} (device)",
             came=self.facts.came,
-            remedy="the View itself, which speaks DLPack and the interface of its device: torch.as_tensor(v) (of "
-            "writable memory: from_pointer has readonly=False), "
-            'cupy.asarray(v); device="cpu", which copies by name, is not built yet for such devices',
+            remedy='device="cpu"; or the View itself, which speaks DLPack and the interface of its device: '
+            "torch.as_tensor(v) (of writable memory: from_pointer has readonly=False), cupy.asarray(v)",
         )
 
     def _comes_to_the_host(self, wanted: "Device | None", copy: "bool | None") -> bool:
@@ -264,7 +252,7 @@ class Draft:
             from lend.devices import access
 
             view = access.on_host(view, self.sync, self.access.host is None)
-        elif self.brings:
+        elif self.brings and self.crossing is not None:
             from lend.devices import copying
 
             view = copying.to_host(view, self.crossing.why, self.sync)
@@ -357,7 +345,11 @@ class Draft:
     def _waits(self) -> str:
         """What is waited for before the host reads."""
         assert self.access is not None
-        named = {"nothing": "for nothing", "producer": "for the work of its producer", "device": "for all of the device"}
+        named = {
+            "nothing": "for nothing",
+            "producer": "for the work of its producer",
+            "device": "for all of the device",
+        }
         how = {"none": "nothing", "device": "device"}.get(self.sync or "", self.access.wait)
         return f"{named[how]} ({self.access.name})"
 

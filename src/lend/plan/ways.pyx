@@ -248,6 +248,8 @@ cdef int still_there(View view) noexcept:
         else:
             return False
         protocol = protocol_known(producer)
+        if protocol is not None and protocol.inner is not None:
+            protocol = protocol.inner
         if protocol is None or protocol.data is NULL or producer is None:
             return False
         table = <DLPackExchangeAPI*> protocol.data

@@ -4,7 +4,8 @@ cimport cython
 from lend._core.checked cimport atomic_add, atomic_get
 from lend._core.owners cimport Owner
 from lend._core.record cimport (
-    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count, check_layout,
+    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, READONLY, RELEASED, UNBOUNDED, UNTOLD, Record, byte_count,
+    check_layout,
     has_gaps, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_UINT, code_hides_objects, make_code

@@ -116,7 +116,7 @@ def device_of(Lent lent):
 
 
 cdef View shown_to_host(View view):
-    """The View, or one that the host may read now; where it may not, itself, to be refused in the protocol's own way."""
+    """The View, or one that the host may read now; where it may not, itself: the protocol refuses in its own way."""
     alive(&view.record, view)
     if view.record.device_type == DEVICE_CPU:
         return view
@@ -342,9 +342,8 @@ def exported(View view, shown, stream, max_version, dl_device, copy):
         check_stream(&record, shown, stream)
     if dl_device is not None:
         kind, number = device_pair(dl_device)
-        if record.device_id < 0:
-            call_hook("number_device")(view)
-            record.device_id = view.record.device_id
+        if record.device_id < 0 and int(kind) == record.device_type:
+            record.device_id = call_hook("device_number")(view)
         if record.device_id < 0 and int(kind) == record.device_type:
             from lend.protocols import device_refusals
             raise device_refusals.no_number(shown, f"dl_device={dl_device}")

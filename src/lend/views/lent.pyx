@@ -28,8 +28,9 @@ cdef dict _hooks = {
     "dataframe": ("lend.adapters.dataframe_forms", "give"),
     "device": ("lend.views.derived", "device_of"),
     "host": ("lend.devices.access", "on_host"),
+    "host_column": ("lend.devices.columns", "on_host"),
+    "device_number": ("lend.devices.ordering", "number"),
     "order": ("lend.devices.ordering", "order"),
-    "number_device": ("lend.devices.access", "number_device"),
     "number": ("lend.views.scalars", "number"),
     "reduce": ("lend.pickling", "reduce"),
     "table_array": ("lend.adapters.table_array", "array"),
@@ -211,9 +212,7 @@ cdef class Lent:
     def __dlpack_device__(self):
         """DLPack: (device type, device id); UnsupportedType where the id is not known ("cuda:?")."""
         alive(&self.record, self)
-        if self.record.device_id < 0:
-            call_hook("number_device")(self)
-        if self.record.device_id < 0:
+        if self.record.device_id < 0 and call_hook("device_number")(self) < 0:
             from lend.protocols import device_refusals
             raise device_refusals.no_number(self, "__dlpack_device__()")
         return (self.record.device_type, self.record.device_id)

@@ -46,7 +46,7 @@ def unaligned():
     return lend.view(bytes(17))[1:].reinterpret("float64")
 
 
-NOT_HOST = "host memory"
+NOT_HOST = "the host may not read memory on"
 ASKED = {
     # name: (what is asked, the class, what its text says)
     "to write to bytes": (
@@ -118,12 +118,12 @@ ASKED = {
     "the bytes of a device": (
         lambda: device().tobytes(),
         NotHostAccessible,
-        ("reading values needs host memory", "cuda:0", "CudaInterface"),
+        ("the host may not read memory on cuda:0", "no driver in this process", "CudaInterface"),
     ),
     "a memoryview of a device": (
         lambda: memoryview(device()),
         NotHostAccessible,
-        ("the buffer protocol needs host memory", "cuda:0"),
+        ("the host may not read memory on cuda:0", "no driver in this process"),
     ),
     "a device in a pickle": (lambda: device().__reduce_ex__(5), NotHostAccessible, (NOT_HOST, "cuda:0")),
     "a stream of the host": (lambda: TABLE.__dlpack__(stream=7), StreamError, ("stream=7 means nothing on cpu",)),

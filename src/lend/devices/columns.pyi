@@ -1,0 +1,5 @@
+"""Types of lend.devices.columns."""
+
+from lend.columns.column import Column
+
+def on_host(column: Column) -> Column: ...
