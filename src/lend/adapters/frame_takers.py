@@ -219,7 +219,10 @@ def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
     if form != "pyarrow.lib.RecordBatch":
         return made
     batches = made.to_batches()  # one, or none of no rows
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], made.schema)
+    if batches:
+        return batches[0]
+    # an array of no elements by `pa.array([], type)` is not to be had of each type: of unions, of lists of extensions
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in made.schema], schema=made.schema)
 
 
 def _arro3_column(column: "Column", form: "str | None" = None) -> "Any":

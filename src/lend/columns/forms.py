@@ -271,8 +271,9 @@ def _masked_chunk(column: Column) -> Draft:
     if parts.form == "bytemask" and parts.missing:
         return unchanged(column)
     draft = kept(parts, lead_of(parts, keeps_bits=parts.layout == "bits"))
-    draft.nulls, n = MASK, parts.n + draft.offset
-    draft.buffers["validity"] = Writing(n, lambda to: write_mask(parts, to, -draft.offset, n))
+    lead = draft.offset  # a draft that its own writing closes over would go by the collector alone
+    draft.nulls, n = MASK, parts.n + lead
+    draft.buffers["validity"] = Writing(n, lambda to: write_mask(parts, to, -lead, n))
     draft.reasons = [_NULLS[parts.form] if parts.form != "bitmask" else "nulls as bits"] if parts.form != "none" else []
     draft.reasons = draft.reasons or ["no mask"]
     return draft
