@@ -4,6 +4,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired
+from lend.tables import refusals
 
 pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
@@ -85,3 +86,14 @@ def test_rows_to_come_that_need_no_copy_are_not_refused_for_one(name):
 def test_rows_that_came_and_need_a_copy_are_refused_without_one():
     with pytest.raises(CopyRequired, match="a value under nulls"):
         lend.to(reader([1, None]), "pyarrow", copy=False, nulls=("fill", 0))
+
+
+@pytest.mark.parametrize("columns", [3, 300])
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas"])
+def test_a_table_is_not_described_anew_for_each_of_its_columns(target, columns, monkeypatch):
+    pytest.importorskip(target)
+    told, table = [], lend.table({f"c{i}": np.arange(2) for i in range(columns)})
+    shown = refusals.shown
+    monkeypatch.setattr(refusals, "shown", lambda table: told.append(table) or shown(table))
+    lend.explain(table, target)
+    assert len(told) < 3

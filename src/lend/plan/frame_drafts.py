@@ -78,7 +78,8 @@ class FrameDraft:
         if form in ONE_CHUNK and self.rows:
             self._check_chunks(form)
         for column in self.columns():
-            frame_words.check_host(column, taker.name, self.came)
+            if not column.device.is_host:
+                frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(
                 f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
