@@ -85,3 +85,29 @@ def test_rows_to_come_that_need_no_copy_are_not_refused_for_one(name):
 def test_rows_that_came_and_need_a_copy_are_refused_without_one():
     with pytest.raises(CopyRequired, match="a value under nulls"):
         lend.to(reader([1, None]), "pyarrow", copy=False, nulls=("fill", 0))
+
+
+QUERIES = {
+    "duckdb": lambda module: module.sql("select 1 as a"),
+    "datafusion": lambda module: module.SessionContext().from_pydict({"a": [1]}),
+    "ibis": lambda module: module.memtable({"a": [1]}),
+    "daft": lambda module: module.from_pydict({"a": [1]}),
+}
+QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
+
+
+@pytest.mark.filterwarnings("ignore:.*infer_string")  # which ibis asks pandas for
+@pytest.mark.parametrize("target", [None, "pyarrow", "numpy"])
+@pytest.mark.parametrize("library", QUERIES)
+def test_a_query_is_told_to_have_no_memory_of_its_own(library, target):
+    query = QUERIES[library](pytest.importorskip(library))
+    assert QUERY in lend.explain(query, target).notes
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow", "arro3.core"])
+def test_what_lies_in_memory_is_no_query(library):
+    module = pytest.importorskip(library)
+    table = pa.table({"a": [1]})
+    made = module.table({"a": [1]}) if library == "pyarrow" else lend.to(table, library.partition(".")[0])
+    for source in (made, lend.table(made), lend.table(made)["a"]):
+        assert QUERY not in lend.explain(source, "pyarrow").notes

@@ -166,8 +166,12 @@ def _vendor(column: "Column", library: str) -> None:
 def _shared_by(library: str) -> "Callable[..., Verdict]":
     def judge(column: "Column", rows: "int | None") -> Verdict:
         _vendor(column, library)
-        why = alignment.why(column, library, 16) if library == "arro3" and rows else None
-        return Verdict() if why is None else Verdict(None, why)
+        if library == "pyarrow":
+            return Verdict()
+        why = alignment.why(column, library, 16) if rows else None
+        ordered = any(dtype.dictionary is not None and dtype.ordered for dtype in parts_of(column.dtype))
+        becomes = "a dictionary that does not say that it is ordered" if ordered else None
+        return Verdict(SHARED, "", becomes) if why is None else Verdict(None, why, becomes)
 
     return judge
 
@@ -300,7 +304,7 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
     return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
 
 
-def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
+def _polars_series(column: "Column", form: "str | None" = None, names: "str | None" = None) -> "Any":
     import polars as pl
 
     return pl.Series(column.name, column).alias(column.name)
@@ -318,10 +322,15 @@ def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None"
     return made if form is None or form.endswith(".DataFrame") else made.lazy()
 
 
-def unique(table: "Table", names: "str | None") -> "list[str]":
-    """The names, with a number behind those that were there before, if that was asked for."""
+def check_names(names: "Any") -> None:
+    """Refuse a value that the option `names` does not have."""
     if names not in (None, "unique"):
         raise ValueError(f'names is "unique", or not given, not {names!r:.40}')
+
+
+def unique(table: "Table", names: "str | None") -> "list[str]":
+    """The names, with a number behind those that were there before, if that was asked for."""
+    check_names(names)
     if names is None:
         return list(table.names)
     return _numbered(table.names, str, set(table.names))
