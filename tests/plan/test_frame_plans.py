@@ -111,3 +111,30 @@ def test_what_lies_in_memory_is_no_query(library):
     made = module.table({"a": [1]}) if library == "pyarrow" else lend.to(table, library.partition(".")[0])
     for source in (made, lend.table(made), lend.table(made)["a"]):
         assert QUERY not in lend.explain(source, "pyarrow").notes
+
+
+MAKING = {"one chunk": pa.array([1, None]), "two chunks": pa.chunked_array([[1], [None]])}
+
+
+@pytest.mark.parametrize("target", [None, "pyarrow", "pandas", "polars", "numpy.ma"])
+@pytest.mark.parametrize("chunks", MAKING)
+def test_what_is_made_for_pyarrow_goes_to_every_library_and_is_told_to_be_so(chunks, target):
+    class Maker:
+        def __arrow_array__(self, type=None):
+            return MAKING[chunks]
+
+    if target is not None:
+        pytest.importorskip(target.partition(".")[0])
+        assert lend.column(lend.to(Maker(), target)).tolist() == [1, None]
+    assert lend.explain(Maker(), target).steps[0].what == "__arrow_array__"
+
+
+def test_what_could_be_made_for_pyarrow_is_told_to_be_taken_as_it_lies():
+    class Both:
+        held = np.array([1, 2])
+        __array_interface__ = held.__array_interface__
+
+        def __arrow_array__(self, type=None):
+            raise AssertionError("asked last")
+
+    assert lend.explain(Both(), "polars").steps[0].what == "lend.view"

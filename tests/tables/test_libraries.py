@@ -356,6 +356,24 @@ def test_unchanged_source_is_had_back():
     assert lend.table(source).native_object is source
 
 
+NATIVE = {
+    of_pyarrow: "arrow", of_batch: "arrow", of_arro3: "arrow", of_polars: "polars", of_polars_chunks: "polars",
+    of_duckdb: None, of_dict: None, of_reader: None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", NATIVE, ids=lambda source: source.__name__)
+def test_a_table_says_whose_form_of_data_it_was_taken_from_while_nothing_was_changed(source):
+    table = lend.table(source())
+    assert (table.native, table[1:].native, table.select(["n"]).native) == (NATIVE[source], None, None)
+
+
+def test_a_class_below_one_of_pandas_is_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    frame = type("Frame", (pandas.DataFrame,), {})({"a": [1]})
+    assert (lend.table(frame).native, lend.column(frame["a"]).native) == ("pandas", "pandas")
+
+
 # -- what is none --------------------------------------------------------------------------------------------------
 
 
