@@ -3,7 +3,7 @@
 import pytest
 
 import lend
-from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 
 pa = pytest.importorskip("pyarrow")
 
@@ -45,6 +45,65 @@ def test_intervals_of_nanoseconds_are_not_cut_by_duckdb():
     pytest.importorskip("duckdb")
     with pytest.raises(UnsupportedType, match="interval of nanoseconds \\(it drops them\\)"):
         lend.to(pa.table({"a": pa.array([1], pa.duration("ns"))}), "duckdb")
+
+
+def interval(nanoseconds, within):
+    made = pa.array([(1, 2, 3000), None, (1, -2, nanoseconds)], pa.month_day_nano_interval())
+    return {
+        "a column": lambda: made,
+        "chunks": lambda: pa.chunked_array([made[:2], made[2:]]),
+        "a struct": lambda: pa.StructArray.from_arrays([made], ["i"]),
+        "a list": lambda: pa.ListArray.from_arrays([0, 3], made),
+        "a dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([0, 2], pa.int8()), made),
+    }[within]()
+
+
+@pytest.mark.parametrize("within", ["a column", "chunks", "a struct", "a list", "a dictionary"])
+def test_nanoseconds_of_intervals_are_not_cut_by_duckdb(within):
+    pytest.importorskip("duckdb")
+    for ask in (lend.to, lend.explain):
+        with pytest.raises(UnsupportedType, match="interval of nanoseconds \\(it drops them\\)"):
+            ask({"a": interval(3, within)}, "duckdb")
+    made = lend.to({"a": interval(-7000, within)}, "duckdb")
+    assert any("becomes" in note for note in lend.explain({"a": interval(-7000, within)}, "duckdb").notes)
+    assert len(made.fetchall()) == len(interval(0, within))
+
+
+def test_intervals_of_whole_microseconds_arrive_in_duckdb():
+    pytest.importorskip("duckdb")
+    made = lend.to({"a": interval(-7000, "a column")}, "duckdb")
+    assert lend.table(made)["a"].tolist() == [(1, 2, 3000), None, (1, -2, -7000)]
+
+
+CHANGED = {
+    "DATE": ("date64", "date32"), "TIME, of microseconds": ("time32[ms]", "time64[us]"),
+    "BLOB, of any width": ("opaque[3]", "binary"), "the values of its runs": ("run_end[int32, int64]", "int64"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("becomes", CHANGED)
+def test_a_type_that_duckdb_has_otherwise_is_told(becomes):
+    pytest.importorskip("duckdb")
+    was, made = CHANGED[becomes]
+    source = {
+        "date64": lambda: pa.array([86_400_000], pa.date64()),
+        "time32[ms]": lambda: pa.array([1], pa.time32("ms")),
+        "opaque[3]": lambda: pa.array([b"abc"], pa.binary(3)),
+        "run_end[int32, int64]": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([1], pa.int32()), pa.array([5])),
+    }[was]()
+    assert f"column 'a', {was}, becomes {becomes}" in lend.explain({"a": source}, "duckdb").notes
+    assert lend.table(lend.to({"a": source}, "duckdb"))["a"].dtype == made
+
+
+def test_seconds_of_durations_are_told_to_be_milliseconds_in_polars():
+    polars = pytest.importorskip("polars")
+    source = pa.array([5, None], pa.duration("s"))
+    plan = lend.explain(source, "polars")
+    assert "this column, timedelta64[s], becomes Duration(ms)" in plan.notes
+    assert [step.who for step in plan.copies] == ["target"]
+    assert lend.to(source, "polars").dtype == polars.Duration("ms")
+    with pytest.raises(CopyRequired, match="polars makes Duration\\(ms\\) of seconds"):
+        lend.to(source, "polars", copy=False)
 
 
 def test_lists_of_no_elements_do_not_reach_polars_which_panics():

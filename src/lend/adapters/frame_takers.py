@@ -7,62 +7,23 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 import sys
 
 from lend.adapters import alignment
-from lend.adapters.rules import Reason
+from lend.adapters.verdicts import SHARED, Verdict, format_of, numbered, parts_of, refused
 from lend.columns.joining import nothing
-from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from lend.columns.column import Column
     from lend.dtypes import DType
     from lend.tables.table import Table
 
-SHARED = 0
 READER = "pyarrow.lib.RecordBatchReader"
 ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array", "arro3.core._core.RecordBatch", "arro3.core._core.Array")
 TO_COME = "what is copied shows when the rows come"
-
-
-class Verdict:
-    """What a library does with one column.
-
-    Attributes
-    ----------
-    nbytes : int or None
-        Bytes that it copies; None where only it knows.
-    why : str
-        The reason, "" where it shares.
-    becomes : str or None
-        The type that it makes of it, where that is another.
-    who : str
-        Who copies: "target", or "lend".
-    theirs : str
-        What the target copies beside, where lend copies too; "" where it copies nothing.
-    """
-
-    __slots__ = ("becomes", "nbytes", "theirs", "who", "why")
-
-    def __init__(
-        self,
-        nbytes: "int | None" = SHARED,
-        why: str = "",
-        becomes: "str | None" = None,
-        who: str = "target",
-        theirs: str = "",
-    ) -> None:
-        self.who = who
-        self.theirs = theirs
-        self.nbytes = nbytes
-        self.why = why
-        self.becomes = becomes
-
-    @property
-    def shares(self) -> bool:
-        return self.nbytes == SHARED and not self.theirs
 
 
 class Taker:
@@ -121,36 +82,6 @@ class Taker:
         self.name, self.package, self.column, self.table = name, package, column, table
         self.judge, self.give_column, self.give_table = judge, give_column, give_table
         self.classes, self.options, self.unique = classes, options, unique
-
-
-def parts_of(dtype: "DType") -> "Iterator[DType]":
-    """A dtype and all that it is made of."""
-    yield dtype
-    if dtype.kind == "extension" and dtype.value_type is not None:
-        yield from parts_of(dtype.value_type)
-        return
-    for _, child in dtype.children:
-        yield from parts_of(child)
-    if dtype.dictionary is not None:
-        yield from parts_of(dtype.dictionary)
-
-
-def format_of(dtype: "DType") -> str:
-    """Arrow's format of what lend makes of a dtype for Arrow data."""
-    if dtype.name == "bool":
-        return "b"
-    if dtype.kind == "bytes":
-        return f"w:{dtype.itemsize}"
-    if dtype.kind == "datetime" and dtype.unit == "D":
-        return "tdD"
-    return dtype.newbyteorder("native").arrow
-
-
-def refused(column: "Column", library: str, what: str, remedy: "str | Sequence[str] | None" = None) -> UnsupportedType:
-    name = f"column {column.name!r}" if column.name else "this column"
-    return UnsupportedType.build(
-        f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
-    )
 
 
 def _vendor(column: "Column", library: str) -> None:
@@ -292,6 +223,9 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         elif format == "tdm" or format.startswith("tss:"):
             becomes = "Datetime(ms)"
             copies.append(f"polars makes Datetime(ms) of {dtype}")
+        elif format == "tDs":
+            becomes = "Duration(ms)"
+            copies.append("polars makes Duration(ms) of seconds")
         elif format.startswith("w:"):
             copies.append("polars has bytes in views, and makes them of these")
             becomes = "Binary"
@@ -333,26 +267,19 @@ def unique(table: "Table", names: "str | None") -> "list[str]":
     check_names(names)
     if names is None:
         return list(table.names)
-    return _numbered(table.names, str, set(table.names))
-
-
-def _numbered(names: "Sequence[str]", key: "Callable[[str], str]", kept: "set[str]") -> "list[str]":
-    """The names, with the first free number behind one whose key was there before; `kept` are no free ones."""
-    found = []
-    seen: set[str] = set()
-    numbers: dict[str, int] = {}  # all below are in use
-    for name in names:
-        chosen, number = name, numbers.get(key(name), 0)
-        while key(chosen) in seen or (number and key(chosen) in kept):
-            number += 1
-            chosen = f"{name}_{number}"
-        numbers[key(name)] = number
-        seen.add(key(chosen))
-        found.append(chosen)
-    return found
+    return numbered(table.names, str, set(table.names))
 
 
 # -- duckdb --------------------------------------------------------------------------------------------------------
+
+
+# formats of Arrow -> what there is of them in duckdb
+_OF_DUCKDB = {
+    "tdm": "DATE",
+    "tts": "TIME, of microseconds",
+    "ttm": "TIME, of microseconds",
+    "+r": "the values of its runs",
+}
 
 
 def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
@@ -374,10 +301,19 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
         if format == "tDn":
             what = "interval of nanoseconds (it drops them)"
             raise refused(column, "duckdb", what, 'lend.to(lend.column(x), "pyarrow").cast("duration[us]")')
-        if dtype.zone is not None:
+        if format == "tin":
+            becomes = "INTERVAL, of whole microseconds"
+            if _below_a_microsecond(column):
+                what = "interval of nanoseconds (it drops them)"
+                raise refused(column, "duckdb", what, ("intervals of whole microseconds", _OTHERS))
+        elif dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
             becomes = "INTERVAL"
+        elif format in _OF_DUCKDB:
+            becomes = _OF_DUCKDB[format]
+        elif format.startswith("w:"):
+            becomes = "BLOB, of any width"
         elif dtype.dictionary is not None:
             becomes = "the values, decoded"
         elif dtype.kind == "extension":
@@ -387,9 +323,20 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     return Verdict(None, "duckdb copies what it reads, when a query runs", becomes)
 
 
+def _below_a_microsecond(column: "Column") -> bool:
+    """Whether an interval of a column, or of what it is made of, has nanoseconds that are no whole microseconds."""
+    for chunk in column.chunks:
+        if format_of(chunk.dtype) == "tin":
+            if any(value is not None and value[2] % 1000 for value in chunk.tolist()):
+                return True
+        elif any(map(_below_a_microsecond, (*chunk.children, *filter(None, [chunk.dictionary])))):
+            return True
+    return False
+
+
 def _duckdb_names(names: "Sequence[str]") -> "list[str]":
     """As duckdb has them: none without a letter, and none that differs from one before by the case alone."""
-    return _numbered([name or f"v{place}" for place, name in enumerate(names)], _folded, set())
+    return numbered([name or f"v{place}" for place, name in enumerate(names)], _folded, set())
 
 
 def _folded(name: str) -> str:
@@ -479,4 +426,4 @@ TAKERS = {
     ),
 }  # fmt: skip
 
-__all__ = ["TAKERS", "Reason", "Taker", "Verdict", "parts_of", "refused", "unique"]
+__all__ = ["TAKERS", "Taker", "check_names", "unique"]

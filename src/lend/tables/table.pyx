@@ -218,13 +218,13 @@ cdef class Table:
 
     @property
     def native(self):
-        """Whose form of data it was taken from: "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf" or "jax"; None
-        of others, and where anything was changed."""
+        """Whose form of data it was taken from, "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf", "jax"; None of
+        others, and where anything was changed."""
         return None if self.origin is None else representation_of(type(self.origin))
 
     @property
     def native_object(self):
-        """What it was taken from, while nothing was changed; else None. What its library writes to it later shows there."""
+        """What it was taken from, while nothing was changed here; else None. It shows what its library writes to it."""
         return self.origin
 
     def __len__(self):
