@@ -243,7 +243,7 @@ cdef class Column:
 
     @property
     def native(self):
-        """Whose form of data it was taken from, "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf", "jax"; None of
+        """Whose data it was taken from, "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf", "jax"; None of
         others, and where anything was changed."""
         held(self)
         return None if self.origin is None else representation_of(type(self.origin))
