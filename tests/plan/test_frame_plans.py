@@ -129,6 +129,11 @@ def test_what_is_made_for_pyarrow_goes_to_every_library_and_is_told_to_be_so(chu
     assert lend.explain(Maker(), target).steps[0].what == "__arrow_array__"
 
 
+def test_text_that_a_library_makes_is_told_of_rows_that_are_there():
+    headline = str(lend.explain(np.array(["a", "b"]), "pyarrow")).partition("\n")[0]
+    assert headline == "numpy.ndarray to pyarrow.Array: how much is copied shows when it is made"
+
+
 def test_what_could_be_made_for_pyarrow_is_told_to_be_taken_as_it_lies():
     class Both:
         held = np.array([1, 2])

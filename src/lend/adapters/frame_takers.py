@@ -7,7 +7,7 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 import sys
 
 from lend.adapters import alignment
-from lend.adapters.verdicts import SHARED, Verdict, format_of, numbered, parts_of, refused
+from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
 from lend.columns.joining import nothing
 from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 READER = "pyarrow.lib.RecordBatchReader"
 ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array", "arro3.core._core.RecordBatch", "arro3.core._core.Array")
-TO_COME = "what is copied shows when the rows come"
 
 
 class Taker:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lend.dtypes import DType
 
 SHARED = 0
+TO_COME = "what is copied shows when the rows come"
 
 
 class Verdict:

@@ -4,8 +4,8 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, check_names, told_to_pyarrow, unique
-from lend.adapters.verdicts import Verdict
+from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
+from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
