@@ -196,3 +196,14 @@ def test_the_class_of_another_dtype_is_refused_with_a_remedy_that_works(function
 def test_a_class_of_pyarrow_that_lend_makes_nothing_of_is_refused_naming_those_it_makes():
     with pytest.raises(LendError, match=r"lend\.to\(x, pyarrow\.Array or pyarrow\.Tensor or pyarrow\.Buffer\)"):
         lend.to(memory("int16"), pa.StringArray)
+
+
+@pytest.mark.parametrize("values", [[5, 6, 5], [0.5, 1.5, 0.5]], ids=["integers", "floats"])
+def test_a_dictionary_is_not_decoded_in_silence(values):
+    # its __array__(copy=False) writes the values anew, into memory that looks like shared
+    dictionary = pa.array(values).dictionary_encode()
+    for ask in (lend.view, lambda x: lend.to(x, "numpy"), lambda x: lend.explain(x, "numpy")):
+        with pytest.raises(LendError, match="decoded|indices of a dictionary"):
+            ask(dictionary)
+    assert lend.view(dictionary, copy=True).tolist() == values
+    assert lend.to(dictionary, "numpy", storage=True).ctypes.data == dictionary.indices.buffers()[1].address

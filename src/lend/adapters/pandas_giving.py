@@ -266,7 +266,8 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     nan = column.metadata.get(b"pandas.dtype") != b"string" and backend != "numpy_nullable"
     giving = Giving(column, "str" if nan else "string")
     views = column.dtype.kind == "utf8_view"
-    drafts = [_arrow_draft(part, copy and not views) for part in column.chunks]
+    # of views pyarrow writes all anew but the bits of the nulls
+    drafts = [_arrow_draft(part, copy and (not views or part.buffer_facts(0) is not None)) for part in column.chunks]
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):

@@ -6,7 +6,7 @@ array: a part of the draft here is a draft of the planner of arrays, whose memor
 """
 
 from lend._core.letting_go import lets_go
-from lend.adapters.frame_takers import TO_COME
+from lend.adapters.verdicts import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
 from lend.columns.run_finding import run_of

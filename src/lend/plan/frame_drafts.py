@@ -4,7 +4,8 @@ from lend import front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, told_to_pyarrow, unique
+from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
+from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
 from lend.columns.runs import Wish
@@ -88,6 +89,7 @@ class FrameDraft:
             if reading.is_unvouched(column):
                 column.verify(full=True)
                 self.unvouched.append(column)
+        check_names(options.get("names"))  # of a column, too, which has one name
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
         if not taker.arrow:
@@ -255,9 +257,9 @@ class FrameDraft:
         return [f"column {old!r} is called {new!r} there" for old, new in changed[: frame_words.SHOWN]] + more
 
     def noted(self) -> "list[str]":
-        """What became of the index of pandas."""
+        """What became of the index of pandas; that what came is a query."""
         if self.taken_by != frame_words.AS_IT_LIES:
-            return []
+            return [frame_words.QUERY] if frame_words.is_query(self.obj) else []
         back = self.taker is not None and self.taker.name == "pandas"
         return pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from lend._core import kernels
 from lend.adapters import text
-from lend.adapters.frame_takers import TO_COME
+from lend.adapters.verdicts import TO_COME
 from lend.columns import forms, inside, refusals, roles, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column

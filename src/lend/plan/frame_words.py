@@ -3,10 +3,12 @@
 from collections import Counter
 
 from lend._core.owners import type_name_of
+from lend.adapters.columns import unwrapped
 from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import NotHostAccessible
 from lend.plan.steps import listed as joined
+from lend.protocols.classes import shows
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
+QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
+_OF_QUERIES = ("collect", "execute", "fetchall")
 SHOWN = 20  # columns of a plan that a note each is about
 
 
@@ -70,6 +74,12 @@ def doubled(names: "Sequence[str]") -> "tuple[str, str] | None":
     times = Counter(names)
     double = next(name for name in names if times[name] > 1)
     return double, ", ".join(str(place) for place, name in enumerate(names) if name == double)
+
+
+def is_query(obj: "Any") -> bool:
+    """Whether it has no memory before it is asked for its rows: duckdb, datafusion, ibis, daft."""
+    cls = type(unwrapped(obj))
+    return shows(cls, "__arrow_c_stream__") and any(shows(cls, name) for name in _OF_QUERIES)
 
 
 def check_host(column: Column, taker: str, came: "str | None" = None) -> None:

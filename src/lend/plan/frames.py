@@ -113,7 +113,16 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None", n
             obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow array" if batch else "Arrow stream")
         )
     made = front_columns.column(obj, copy=copy)
-    return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
+    protocol = "Arrow array" if array else "Arrow stream" if stream else _last_door(cls, made)
+    return FrameDraft(obj, made, _way(obj, protocol))
+
+
+def _last_door(cls: type, made: Column) -> str:
+    """How a column came of what speaks none of Arrow's protocols: as an array, or by what it makes for pyarrow."""
+    by_pyarrow = shows(cls, "__arrow_array__") and any(
+        getattr(chunk.owner, "kind", None) == "arrow" for chunk in made.chunks
+    )
+    return "__arrow_array__" if by_pyarrow else "lend.view"
 
 
 def _way(obj: "Any", protocol: str) -> str:

@@ -39,7 +39,9 @@ def is_of_columns(obj: "Any") -> bool:
     from lend.adapters import columns
 
     cls = type(obj)
-    return issubclass(cls, dict) or _shows_columns(cls) or columns.adapter_of(cls) is not None
+    if issubclass(cls, dict) or _shows_columns(cls) or shows(cls, "__arrow_array__"):
+        return True
+    return columns.adapter_of(cls) is not None
 
 
 def _shows_columns(cls: type) -> bool:

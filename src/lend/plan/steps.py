@@ -1,5 +1,6 @@
 """Step and Plan: what `lend.explain` answers, and what `lend.to` carries out."""
 
+from lend.adapters.verdicts import TO_COME
 from lend.views.describe import as_text as _text
 
 TYPE_CHECKING = False
@@ -201,8 +202,11 @@ class Plan:
             return f"{self.source_type}: lent by {self.protocol}"
         way = f"{self.source_type} to {self.target}"
         total = self.bytes_copied
-        if total is None and any(step.nbytes is None and step.who == "lend" for step in self.steps):
-            return f"{way}: what is copied shows when the rows come"
+        ours = [step for step in self.steps if step.nbytes is None and step.who == "lend"]
+        if any(TO_COME in step.why for step in ours):
+            return f"{way}: {TO_COME}"
+        if ours:
+            return f"{way}: how much is copied shows when it is made"
         if total is None:
             return f"{way}: whether anything is copied only the target knows"
         if not self.copies:
