@@ -2,7 +2,7 @@
 
 from lend import front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import pandas_index
+from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
 from lend.adapters.verdicts import TO_COME, Verdict
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.copies import Copy
+
+
+_ANEW = "polars makes the codes of a Categorical anew each time it hands them on (those of an Enum lie there)"
 
 
 class FrameDraft:
@@ -266,6 +269,10 @@ class FrameDraft:
     def taking(self) -> "list[Step]":
         """How it was taken, and what was copied for that."""
         steps = [Step("take", self.taken_by)]
+        if self.rows:
+            for name, nbytes in columns.anew_by_polars(self.obj):
+                named = f"the codes of column {name!r}" if name else "its codes"
+                steps.append(Step("take", named, nbytes, "producer", _ANEW))
         return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
 
     def written_down(self) -> Plan:
