@@ -25,9 +25,7 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
         return True
     from lend import front_columns
 
-    arrow = _shows_columns(cls) or (
-        (cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj)
-    )
+    arrow = shows_columns(cls) or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
     found = frames.taker_of(target)
     if found is None and is_call(target):
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
@@ -39,10 +37,11 @@ def is_of_columns(obj: "Any") -> bool:
     from lend.adapters import columns
 
     cls = type(obj)
-    return issubclass(cls, dict) or _shows_columns(cls) or columns.adapter_of(cls) is not None
+    return issubclass(cls, dict) or shows_columns(cls) or columns.adapter_of(cls) is not None
 
 
-def _shows_columns(cls: type) -> bool:
+def shows_columns(cls: type) -> bool:
+    """Whether the objects of a class offer themselves as columns."""
     if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
         return True
     names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
