@@ -366,8 +366,8 @@ cdef bint may_go_as_a_column(object obj, object target) except -1:
     cdef PyObject* cls = type_pointer(<PyObject*> obj)
     cdef int found = slot_of(slots, cls).columns
     if found == UNKNOWN:
-        from lend.plan import routing
-        found = routing.shows_columns(type(obj))
+        from lend.protocols import classes
+        found = classes.shows_columns(type(obj))
         if slot_of(slots, cls).type == cls:
             slot_of(slots, cls).columns = found
     return found and target not in OF_ARRAYS_ALONE

@@ -1,7 +1,7 @@
 """Which of the two planners has the way of an object to a target: that of arrays, or that of columns and tables."""
 
 from lend.plan import targets
-from lend.protocols.classes import module_of, shows
+from lend.protocols.classes import module_of, shows, shows_columns
 from lend.protocols.dlpack import capsule_offered
 
 TYPE_CHECKING = False
@@ -38,15 +38,6 @@ def is_of_columns(obj: "Any") -> bool:
 
     cls = type(obj)
     return issubclass(cls, dict) or shows_columns(cls) or columns.adapter_of(cls) is not None
-
-
-def shows_columns(cls: type) -> bool:
-    """Whether the objects of a class offer themselves as columns."""
-    if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
-        return True
-    names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
-    # an image of Pillow's is an array, whatever else it offers
-    return not shows(cls, "__array_interface__") and any(shows(cls, name) for name in names)
 
 
 def is_frame(cls: type) -> bool:
