@@ -6,7 +6,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 
 from lend import doors, front, front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import advice, columns, pandas_index, text
+from lend.adapters import advice, columns, pandas_index, pandas_kinds, text
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -338,6 +338,9 @@ class Draft:
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
         if self.source == PLAIN and columns.is_of_pandas(type(self.obj)):
+            # what it shows is read-only, and it writes there all the same; an Index is never written to
+            if shared and facts.size and not pandas_kinds.is_index_of(self.obj, ""):
+                notes.append("aliased: later writes to the source are visible there")
             notes += pandas_index.noted(self.obj, "array")
         return notes
 
