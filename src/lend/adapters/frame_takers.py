@@ -368,6 +368,7 @@ def _judge_pandas(
 ) -> Verdict:
     from lend.adapters import pandas_giving
 
+    _vendor(column, "pandas")
     giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
     if rows is None:
         return Verdict(None, TO_COME, who="lend")

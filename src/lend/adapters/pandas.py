@@ -9,7 +9,7 @@ blocks of a frame (`_mgr`), and data and mask of its masked arrays (`_data`, `_m
 
 from lend._core import copies
 from lend._core.letting_go import lets_go
-from lend.adapters import columns
+from lend.adapters import columns, pandas_nested
 from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
@@ -278,7 +278,13 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
         for side, end in (("left", values.left), ("right", values.right))
     ]
     dtype = kinds.interval_dtype(values.dtype, ends[0].dtype, ends[1].dtype)
-    return Column.from_buffers(dtype, len(values), {}, children=ends, name=name)
+    shown: dict[str, Any] = {}
+    if ends[0].null_count:  # an interval is null where its ends are, and a struct says so by itself
+        came = f"pandas {values.dtype}[{len(values)}]"
+        wish.check(kinds.called(name), "has nulls that its ends alone tell (a bit for each)", came, "copy=None")
+        shown["validity"] = pandas_nested.valid_bits(ends[0])
+        copies.note(came, "nulls of intervals", len(shown["validity"]))
+    return Column.from_buffers(dtype, len(values), shown, children=ends, name=name)
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------
@@ -336,12 +342,15 @@ def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":
                 from pandas import isna
 
                 return module.Series([None if lost else value for value, lost in zip(array, isna(array), strict=True)])
-            return module.array(array, type=module.large_string() if text else None, from_pandas=True)
+            made = module.array(array, type=module.large_string() if text else None, from_pandas=True)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - a converter raises what it likes: it becomes the cause of ours
             missing = error
             break
+        if not text:
+            pandas_nested.check_same(array, made, kinds.called(name), came)
+        return made
     if missing is not None:
         row = next((i for i, value in enumerate(array) if kinds.is_no_utf8(value)), None)
         raise UnsupportedType.from_producer(

@@ -104,7 +104,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
     if dtype.kind == "bool" and dtype.lanes == 1:
         return None
     if dtype.kind in ("opaque", "bytes") and dtype.itemsize:
-        return None  # the padding of fixed bytes stays: Arrow has no other word for it
+        return None  # as they lie: who pads them goes as a column, unless this class was asked for
     return _has_number(facts, rules)
 
 

@@ -8,6 +8,7 @@ from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_py
 from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
+from lend.columns.drafts import Draft, shows_writes, unchanged
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
@@ -275,6 +276,15 @@ class FrameDraft:
                 steps.append(Step("take", named, nbytes, "producer", _ANEW))
         return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
 
+    def _shows_writes(self, column: Column) -> bool:
+        """Whether a later write to what came shows in what is made of one of its columns."""
+        if self.copied and getattr(column.owner, "kind", None) == "memory":
+            return False  # copied when it was taken
+        form = next((form for form in self.forms if form.source is column), None)
+        if form is None or form.same:
+            return shows_writes(unchanged(column))
+        return isinstance(form, Draft) and shows_writes(form)
+
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         steps, notes = self.taking(), self._renamed()
@@ -302,10 +312,7 @@ class FrameDraft:
                 if verdict.becomes is not None:
                     others.setdefault(f"{column.dtype}, becomes {verdict.becomes}", []).append(column)
             notes += [f"{_all_named(alike)}, {becomes}" for becomes, alike in others.items()]
-            made = {id(form.source) for form in self.forms if not form.same}
-            if self.copy is not True and any(
-                not column.readonly for column in shared if len(column) and id(column) not in made
-            ):
+            if self.copy is not True and any(map(self._shows_writes, shared)):
                 notes.append("aliased: later writes to the source are visible there")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""

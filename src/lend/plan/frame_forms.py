@@ -55,7 +55,8 @@ class MadeText:
         self.source, self.taker = source, taker
         name = text.library(refusals.named(source), refusals.came(source), taker)
         self.nbytes = None if len(source) else 0
-        self.reasons = [f"{name} makes text of NumPy's strings"]
+        made = "text of NumPy's strings" if source.dtype.kind == "text" else "binary of NumPy's bytes, without padding"
+        self.reasons = [f"{name} makes {made}"]
 
     def make(self) -> Column:
         return text.column_of(self.source, self.taker)
@@ -63,9 +64,11 @@ class MadeText:
 
 def shown(column: Column) -> Column:
     """A column with the type that a library will be given, for it to judge."""
-    if column.dtype.kind != "text":
-        return column
-    return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+    if column.dtype.kind == "text":
+        return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+    if text.is_padded(column):
+        return Column.from_buffers("large_binary", 0, {"data": b""}, name=column.name)
+    return column
 
 
 def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *, to_come: bool = False) -> "Any":
@@ -80,7 +83,7 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
         inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
-    elif column.dtype.kind == "text":
+    elif column.dtype.kind == "text" or (nulls != "struct" and text.is_padded(column)):
         return MadeText(column, library)
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))

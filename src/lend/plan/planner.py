@@ -4,9 +4,9 @@ A draft is drawn in four moves: understand the target, look at the memory, judge
 note what must be copied. `to` then carries it out, `explain` writes it down and lets go.
 """
 
-from lend import doors, front
+from lend import doors, front, front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import advice, columns, pandas_index, text
+from lend.adapters import advice, columns, pandas_index, pandas_kinds, text
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
@@ -337,6 +337,9 @@ class Draft:
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
         if self.source == PLAIN and columns.is_of_pandas(type(self.obj)):
+            # what it shows is read-only, and it writes there all the same; an Index is never written to
+            if shared and facts.size and not pandas_kinds.is_index_of(self.obj, ""):
+                notes.append("aliased: later writes to the source are visible there")
             notes += pandas_index.noted(self.obj, "array")
         return notes
 
@@ -410,7 +413,7 @@ def draw(
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
-        other = other or _is_text(draft.facts, target)
+        other = other or (_is_text(draft.facts, target) and not _as_fixed_bytes(draft.facts, aim))
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
@@ -422,7 +425,15 @@ def _is_text(facts: Facts, target: "Any") -> bool:
     """Whether it is of strings, of which a library that takes columns has text."""
     from lend.plan import frames
 
-    return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
+    strings = facts.dtype.kind in ("text", "object", "bytes")
+    return strings and len(facts.shape) == 1 and frames.taker_of(target) is not None
+
+
+def _as_fixed_bytes(facts: Facts, aim: "targets.Target") -> bool:
+    """Whether bytes of one width go as they lie: asked for by the class, or without anything that pads them."""
+    if facts.dtype.kind != "bytes" or facts.view is None:
+        return False
+    return aim.form not in (None, "Array") or not text.is_padded(front_columns.column(facts.view))
 
 
 @lets_go

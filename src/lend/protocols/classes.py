@@ -65,3 +65,12 @@ def representation_of(cls: type) -> "str | None":
         if top in _OTHERS:
             return top
     return None
+
+
+def shows_columns(cls: type) -> bool:
+    """Whether the objects of a class offer themselves as columns."""
+    if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
+        return True
+    names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
+    # an image of Pillow's is an array, whatever else it offers
+    return not shows(cls, "__array_interface__") and any(shows(cls, name) for name in names)
