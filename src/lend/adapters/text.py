@@ -42,6 +42,13 @@ def column_of(column: "Column", first: str) -> "Column":
     return named(_made(column.tolist(), refusals.named(column), came, take_column, first), column.name)
 
 
+def nbytes_of(column: "Column", first: str) -> int:
+    """Bytes of the text that `column_of` makes; what is made to count them is counted nowhere."""
+    with copies.LookedAt() as made:
+        column_of(column, first)
+    return made[0].nbytes
+
+
 def holds_strings(obj: "Any") -> bool:
     """Whether it is an ndarray of strings of any length, which has no memory that could be lent."""
     return any(full_name(base) == "numpy.ndarray" for base in bases_of(type(obj))) and _kind(obj) == "T"

@@ -107,8 +107,10 @@ class FrameDraft:
             verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
         self.at = None
-        copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
-        if copy is False and copied:
+        # nothing is asked for the bytes of a copy that nobody forbids
+        seen = self.would_copy() if copy is False else []
+        copied = [(column, verdict) for column, verdict in seen if verdict.why != TO_COME]
+        if copied:
             column, verdict = copied[0]
             price = f"{taker.name} copies"
             if all(one.nbytes is not None and not one.theirs for _, one in copied):
@@ -234,7 +236,14 @@ class FrameDraft:
     def _made(self) -> str:
         if self.taker is None:
             return _name_of(self.call)
-        return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+        if self.form is not None:
+            return self.form
+        if type(self.thing) is Table:
+            return self.taker.table or self.taker.name
+        made = self.taker.column or self.taker.name
+        if self.rows is None or len(self.thing.chunks) == 1:
+            return made
+        return made.replace(".Array", ".ChunkedArray")
 
     def _makes_structs(self) -> bool:
         each = self.nulls.values() if type(self.nulls) is dict else (self.nulls,)
@@ -262,8 +271,12 @@ class FrameDraft:
 
     def taking(self) -> "list[Step]":
         """How it was taken, and what was copied for that."""
-        steps = [Step("take", self.taken_by)]
-        return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
+        copied = [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
+        anew = sum(copy.why in frame_words.MADE_ANEW for copy in self.copied)
+        if not anew:
+            return [Step("take", self.taken_by), *copied]
+        rest = "pandas, the other columns as they lie"
+        return copied if anew >= len(self.columns()) else [Step("take", rest), *copied]
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
@@ -311,7 +324,7 @@ class FrameDraft:
         notes += self.noted()
         if self.rows is None:
             notes += rows_to_come.of_frames(self)
-        if self.taken_by == frame_words.AS_IT_LIES and self.rows:
+        if self.taken_by == frame_words.AS_IT_LIES and self.rows and frame_words.holds_pandas(self.columns()):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=self.came,

@@ -20,7 +20,6 @@ from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedTy
 from lend.plan import frame_arrays, frame_classes, frame_words, null_policies, remedies, routing, targets, work
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
-from lend.plan.steps import Plan, amount
 from lend.protocols.classes import shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables import refusals as table_refusals
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
 
-__all__ = ["check_known", "draw", "survey", "take", "taker_of"]
+__all__ = ["check_known", "draw", "take", "taker_of"]
 
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
@@ -234,8 +233,8 @@ def _proven(
         return _drawn(draft, target, found, copy, nulls, options, alias_readonly)
     except LendError as refusal:
         _say_column(refusal, draft)
-        if not remedies.names_calls(refusal):
-            raise
+        if type(target) is targets.Target or not remedies.names_calls(refusal):
+            raise  # of a survey, which tells no remedies, and imports no library to try them
         given = {"copy": copy, "nulls": nulls, "index": draft.index, **options}
         given |= {"nested": nested or None, "alias_readonly": alias_readonly or None}
         given = {name: value for name, value in given.items() if value is not None}
@@ -357,39 +356,3 @@ def _as_array(
     drawn = planner.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
     assert isinstance(drawn, planner.Draft)
     return drawn
-
-
-def survey(obj: "Any", copy: "bool | None") -> Plan:
-    """What came, and to which installed libraries it can go."""
-    draft = take(obj, copy, True)
-    notes = draft.noted()
-    verdicts = {}
-    for name, taker in TAKERS.items():
-        if not is_installed(name):
-            continue
-        try:
-            draft.judge(taker, None, copy, {})
-        except LendError as refusal:
-            verdicts[name] = f"refused: {refusal.fact}"
-            continue
-        copying = draft.would_copy()
-        copied = [verdict for _, verdict in copying]
-        known = sum(verdict.nbytes or 0 for verdict in copied)
-        why = "; ".join(dict.fromkeys(why for verdict in copied for why in (verdict.why, verdict.theirs) if why))
-        if not copied:
-            verdicts[name] = "shared"
-        elif any(verdict.nbytes is None or verdict.theirs for verdict in copied):
-            verdicts[name] = (
-                f"{len({id(column) for column, _ in copying})} of {len(draft.verdicts)} columns may be copied: {why}"
-            )
-        else:
-            verdicts[name] = f"{amount(known)} copied: {why}"
-    return Plan(
-        source=draft.came,
-        source_type=frame_words.type_of(obj),
-        target=None,
-        protocol=draft.taken_by,
-        steps=draft.taking(),
-        notes=notes,
-        targets=verdicts,
-    )

@@ -7,7 +7,7 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 from lend import doors, front
 from lend._core.letting_go import lets_go
 from lend.adapters import advice, columns, pandas_index, text
-from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
+from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
 from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
@@ -16,7 +16,6 @@ from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
-from lend.protocols.classes import module_of
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import values
 from lend.views.buffers import Buffer
@@ -351,7 +350,7 @@ class Draft:
 _OF_PANDAS = ("index", "nested")  # options of what is taken
 
 
-def _check_copy(copy: "Any") -> None:
+def check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
 
@@ -370,7 +369,7 @@ def draw(
     looking: bool = False,
 ) -> "Draft | FrameDraft | ArraysDraft":
     """Find the way of obj to target, or refuse with what stands in it."""
-    _check_copy(copy)
+    check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
@@ -424,53 +423,6 @@ def _is_text(facts: Facts, target: "Any") -> bool:
     from lend.plan import frames
 
     return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
-
-
-@lets_go
-def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
-    """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
-    _check_copy(copy)
-    cls = type(obj)
-    if module_of(cls) in routing.OURS or routing.is_frame(cls):
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    draft = Draft(obj, type(obj) is Buffer)
-    as_columns = routing.is_of_columns(obj)
-    try:
-        draft.look()
-        as_columns = False
-    except LendError:
-        if not as_columns:
-            raise
-    if as_columns:  # no array as it lies
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    verdicts = {}
-    for name in targets.ADAPTERS:
-        library = targets.library(name)
-        if library.package and not is_installed(name):
-            continue
-        try:
-            draft.judge(library.choose(draft.facts, None, draft.whole), copy, None, bool(alias_readonly))
-        except LendError as refusal:
-            verdicts[name] = f"refused: {refusal.fact}"
-            continue
-        plan = draft.written_down()
-        why = "; ".join(step.why for step in plan.copies)
-        verdicts[name] = f"{amount(plan.bytes_copied or 0)} copied: {why}" if plan.copies else "shared"
-    draft.judge(targets.OURSELVES, None, None, False)
-    plan = draft.written_down()
-    return Plan(
-        source=plan.source,
-        source_type=plan.source_type,
-        target=None,
-        protocol=plan.protocol,
-        steps=plan.steps[:-1],
-        notes=[*plan.notes, *draft.may_move()],
-        targets=verdicts,
-    )
 
 
 def quick(target: "Any", view: View) -> "Give | None":
