@@ -250,10 +250,11 @@ class FrameDraft:
         return any(way == "struct" for way in each if isinstance(way, str))
 
     def _renamed(self) -> "list[str]":
-        """Notes of the names that the target changes."""
-        if self.taker is None or self.taker.renames is None or type(self.thing) is not Table:
+        """Notes of the names that the target changes, or that it was asked to change."""
+        if self.taker is None or type(self.thing) is not Table:
             return []
-        made = self.taker.renames(self.thing.names)
+        renames = self.taker.renames
+        made = unique(self.thing, self.options.get("names")) if renames is None else renames(self.thing.names)
         changed = [pair for pair in zip(self.thing.names, made, strict=True) if pair[0] != pair[1]]
         more = (
             [f"{len(changed) - frame_words.SHOWN} more columns get other names"]
@@ -263,11 +264,16 @@ class FrameDraft:
         return [f"column {old!r} is called {new!r} there" for old, new in changed[: frame_words.SHOWN]] + more
 
     def noted(self) -> "list[str]":
-        """What became of the index of pandas."""
+        """What became of the index of pandas, and of labels that are no text."""
         if self.taken_by != frame_words.AS_IT_LIES:
             return []
         back = self.taker is not None and self.taker.name == "pandas"
-        return pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+        notes = pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+        labels = (
+            [] if back or type(self.thing) is not Table else pandas_index.told(self.thing.metadata).get("labels", [])
+        )
+        others = [repr(label) for label in labels if type(label) is not str]
+        return [*notes, f"names are text, which is made of the labels {listed(others)}"] if others else notes
 
     def taking(self) -> "list[Step]":
         """How it was taken, and what was copied for that."""
@@ -310,6 +316,8 @@ class FrameDraft:
                 not column.readonly for column in shared if len(column) and id(column) not in made
             ):
                 notes.append("aliased: later writes to the source are visible there")
+            if shared and self.rows and self.taker.name == "pandas":
+                notes.append("read-only: pandas refuses to write to what it shares (copy=True, or a copy() of it)")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
                 steps.append(Step("give", f"{way}{frame_words.listed(shared, len(self.verdicts))}, as {self._made()}"))

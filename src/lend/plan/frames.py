@@ -17,7 +17,17 @@ from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
-from lend.plan import frame_arrays, frame_classes, frame_words, null_policies, remedies, routing, targets, work
+from lend.plan import (
+    frame_arrays,
+    frame_classes,
+    frame_words,
+    null_policies,
+    remedies,
+    routing,
+    targets,
+    unchanged,
+    work,
+)
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
 from lend.protocols.classes import shows
@@ -32,6 +42,7 @@ if TYPE_CHECKING:
 
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
+    from lend.plan.unchanged import Unchanged
 
 __all__ = ["check_known", "draw", "take", "taker_of"]
 
@@ -176,12 +187,15 @@ def draw(
     options: "dict[str, Any]",
     looking: bool = False,
     alias_readonly: bool = False,
-) -> "FrameDraft | Draft | ArraysDraft":
+) -> "FrameDraft | Draft | ArraysDraft | Unchanged":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
     index, nested = None, options.get("nested", False)
     found = taker_of(target)
+    same = None if options or nulls is not None else unchanged.found(obj, target, found, copy)
+    if same is not None:
+        return same
     if "nested" in options:
         if nested is not True and nested is not False:
             raise TypeError(f"nested is True or False, not {nested!r:.60}")

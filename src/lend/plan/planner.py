@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lend.adapters.rules import Give
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
+    from lend.plan.unchanged import Unchanged
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
@@ -367,7 +368,7 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft | ArraysDraft":
+) -> "Draft | FrameDraft | ArraysDraft | Unchanged":
     """Find the way of obj to target, or refuse with what stands in it."""
     check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:

@@ -4,7 +4,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters.frame_takers import TAKERS
 from lend.adapters.rules import is_installed
 from lend.errors import LendError
-from lend.plan import frame_words, frames, planner, routing, targets
+from lend.plan import frame_words, frames, planner, routing, targets, unchanged
 from lend.plan.steps import Plan, amount, verdict_of
 from lend.protocols.classes import module_of
 from lend.views.buffers import Buffer
@@ -85,6 +85,9 @@ def _of_columns(obj: "Any", copy: "bool | None", alias_readonly: bool) -> Plan:
     verdicts = {}
     for name, taker in TAKERS.items():
         if not is_installed(name):
+            continue
+        if unchanged.found(obj, name, (taker, None), copy) is not None:
+            verdicts[name] = "shared"
             continue
         try:
             draft.judge(taker, None, copy, {})
