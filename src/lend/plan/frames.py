@@ -13,7 +13,7 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import READER, TAKERS, Taker
+from lend.adapters.frame_takers import OTHERS, READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
@@ -260,6 +260,8 @@ def _proven(
 
 def _say_column(refusal: LendError, draft: FrameDraft) -> None:
     """Let a refusal of a column of a table name that as the caller reaches it."""
+    if type(draft.thing) is Column and refusal.remedy is not None and f"\n{OTHERS}" in refusal.remedy:
+        change_remedy(refusal, refusal.remedy.replace(f"\n{OTHERS}", ""))
     if type(draft.thing) is not Table or draft.at is None or refusal.remedy is None:
         return
     name = draft.at.name

@@ -10,7 +10,15 @@ from lend.adapters import advice, columns, pandas_index, text
 from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
-from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    NotHostAccessible,
+    UnsupportedLayout,
+    UnsupportedType,
+    add_wanted,
+    change_remedy,
+)
 from lend.plan import recheck, routing, targets, work
 from lend.plan.facts import Facts
 from lend.plan.steps import Plan, Step, amount
@@ -48,6 +56,9 @@ def refuse_by(rules: Rules, facts: Facts) -> None:
     refused = None if rules.refuse is None else rules.refuse(facts, rules)
     try:
         if refused is not None:
+            of_objects = facts.dtype.kind == "object" and facts.view is not None
+            if of_objects and isinstance(refused, LendError) and refused.remedy:
+                change_remedy(refused, advice.of_objects(facts.view, refused.remedy))
             raise refused
     finally:
         del refused
@@ -411,7 +422,7 @@ def draw(
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
-        other = other or _is_text(draft.facts, target)
+        other = other or (device is None and draft.source == PLAIN and goes_as_a_column(draft.facts, target))
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
@@ -419,11 +430,14 @@ def draw(
     return draft
 
 
-def _is_text(facts: Facts, target: "Any") -> bool:
-    """Whether it is of strings, of which a library that takes columns has text."""
+_AS_COLUMNS = ("text", "object", "datetime", "timedelta", "record")
+
+
+def goes_as_a_column(facts: Facts, target: "Any") -> bool:
+    """Whether it is of strings, times or records, of which a library that takes columns has text, nulls and structs."""
     from lend.plan import frames
 
-    return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
+    return facts.dtype.kind in _AS_COLUMNS and len(facts.shape) == 1 and frames.taker_of(target) is not None
 
 
 def quick(target: "Any", view: View) -> "Give | None":
@@ -437,7 +451,7 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
-    if _is_text(draft.facts, target):
+    if goes_as_a_column(draft.facts, target):
         return None
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules

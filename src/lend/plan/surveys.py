@@ -38,6 +38,10 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
         library = targets.library(name)
         if library.package and not is_installed(name):
             continue
+        if draft.source == planner.PLAIN and planner.goes_as_a_column(draft.facts, name):
+            told = _by_themselves(draft.facts.view, {name: name}, copy, alias_readonly)[name]
+            verdicts[name] = told if isinstance(told, str) else verdict_of(told, taking=True)
+            continue
         try:
             draft.judge(library.choose(draft.facts, None, draft.whole), copy, None, bool(alias_readonly))
         except LendError as refusal:
@@ -48,7 +52,9 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
         verdicts[name] = f"{amount(plan.bytes_copied or 0)} copied: {why}" if plan.copies else "shared"
     others: dict[str, Any] = {name: name for name in TAKERS if name not in targets.ADAPTERS and is_installed(name)}
     others |= {name: aim for name, aim in targets.of_arrays().items() if name not in targets.ADAPTERS}
-    for name, told in _by_themselves(obj, others, copy, alias_readonly).items():
+    # what is no column already is asked for its memory once
+    given = obj if draft.facts.view is None or routing.is_of_columns(obj) else draft.facts.view
+    for name, told in _by_themselves(given, others, copy, alias_readonly).items():
         verdicts[name] = told if isinstance(told, str) else verdict_of(told, taking=True)
     draft.judge(targets.OURSELVES, None, None, False)
     plan = draft.written_down()
