@@ -62,7 +62,7 @@ def test_scalars_of_records_and_text_are_lent():
     assert lend.view(np.str_("ab")).tolist() == "ab"
 
 
-@pytest.mark.parametrize("target", ["torch", "jax", "pyarrow", "tvm_ffi"])
+@pytest.mark.parametrize("target", ["torch", "jax", "tvm_ffi"])
 def test_a_record_is_handed_over_field_by_field(target):
     pytest.importorskip(target)
     array = np.array([(1, 2.0), (3, 4.0)], [("a", "i4"), ("b", "f4")])

@@ -180,14 +180,15 @@ _POLARS_HAS_NO = {
     "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
     "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
 }  # fmt: skip
-_OTHERS = "the other columns: lend.table(x, columns=[...])"
+OTHERS = "the other columns: lend.table(x, columns=[...])"
 _INTERVALS = (
-    "numbers in its place: epoch_us(...) in a query of duckdb's; or of Python values, lend.column(x).tolist()", _OTHERS,
+    "its parts as Python values, lend.column(x).tolist(); of duckdb's numbers in its place, epoch_us(...) in the query",
+    OTHERS,
 )  # fmt: skip
 # of a nested type nothing but the whole is made anew
 _INSTEAD = {
     "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
-    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', _OTHERS),
+    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', OTHERS),
 }  # fmt: skip
 
 
@@ -203,9 +204,9 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
-            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", _OTHERS)
+            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", OTHERS)
             if what == "union":
-                anew = ("its parts: lend.column(x).children", _OTHERS)
+                anew = ("its parts: lend.column(x).children", OTHERS)
             raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
@@ -307,7 +308,7 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
             becomes = "INTERVAL, of whole microseconds"
             if _below_a_microsecond(column):
                 what = "interval of nanoseconds (it drops them)"
-                raise refused(column, "duckdb", what, ("intervals of whole microseconds", _OTHERS))
+                raise refused(column, "duckdb", what, ("intervals of whole microseconds", OTHERS))
         elif dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):

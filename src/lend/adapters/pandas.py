@@ -141,7 +141,9 @@ def _of_values(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
         raise UnsupportedType.build(
             f"{kinds.called(name)} is sparse: its values do not lie one after the other",
             came=f"pandas {values.dtype}[{len(values)}]",
-            remedy="x.sparse.to_dense(), a copy",
+            remedy="numpy.asarray(x), a copy; or of a Series x.sparse.to_dense()"
+            if wish.what == "column"
+            else f"x[{name!r}].sparse.to_dense(), a copy, in its place",
         )
     if kind == "object":
         return _objects(values, name, wish)
@@ -298,8 +300,12 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     array = values if hasattr(values, "strides") else values.to_numpy(copy=False)
     found = infer_dtype(array, skipna=True)
     came = f"pandas {values.dtype}[{len(array)}]"
-    if found == "empty" or (found != "string" and isna(array).all()):
-        return _named(kinds.nulls_column(len(array)), name)
+    if found != "string":
+        missing = isna(array)
+        if found == "empty" or missing.all():
+            return _named(kinds.nulls_column(len(array)), name)
+        if all(isinstance(value, str) for value, lost in zip(array, missing, strict=True) if not lost):
+            found = "string"  # NaT and the like are no text, and null all the same
     wish.check(
         kinds.called(name),
         "is of Python objects, shared with nobody (object strings)",
@@ -326,8 +332,25 @@ def _mixed(array: "Any", name: str, came: str, what: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy=f"lend.{what}(x, nested=True), where pyarrow finds a type for all, also in lend.to; or .astype()",
+        remedy=f"lend.{what}(x, nested=True), also in lend.to: values of the type that pyarrow finds for all"
+        if _is_of_one_type(array)
+        else f'text of each: lend.column({"x" if what == "column" else f"x[{name!r}]"}.astype("str")); '
+        "pyarrow finds no one type for all",
     )
+
+
+def _is_of_one_type(array: "Any") -> bool:
+    """Whether pyarrow makes values of objects; True where it is not there to say so."""
+    module: Any = kinds.imported("pyarrow")
+    if module is None:
+        return True
+    try:
+        module.array(array, from_pandas=True)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - a converter raises what it likes: that it does is the answer
+        return False
+    return True
 
 
 def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":

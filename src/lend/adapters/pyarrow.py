@@ -96,7 +96,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
             came=facts.came,
             remedy=[
                 'lend.to(lend.column(x), "pyarrow"), which makes a null of each NaT'
-                if dtype.unit in _UNITS and dtype.multiplier in (None, 1)
+                if dtype.unit in (*_UNITS, "D") and dtype.multiplier in (None, 1)
                 else f'lend.to(x, "numpy").astype("{dtype.kind}64[ns]"), or another of the units s, ms, us, ns',
                 way_out(dtype, rules.form),
             ],

@@ -59,6 +59,13 @@ def _ends_with_nul(chunk: "Column") -> bool:
     return b"\0" in bytes(last)
 
 
+def nbytes_of(column: "Column", first: str) -> int:
+    """Bytes of the text that `column_of` makes; what is made to count them is counted nowhere."""
+    with copies.LookedAt() as made:
+        column_of(column, first)
+    return made[0].nbytes
+
+
 def holds_strings(obj: "Any") -> bool:
     """Whether it is an ndarray of strings of any length, which has no memory that could be lent."""
     return any(full_name(base) == "numpy.ndarray" for base in bases_of(type(obj))) and _kind(obj) == "T"

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import refusals, roles
+from lend.columns import moments, refusals, roles
 from lend.columns.anatomy import FLOATS, NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, lead_of, merged, retyped, unchanged
@@ -318,6 +318,7 @@ def _filled_chunk(column: Column, value: "Any", merge: bool) -> Draft:
     parts = Anatomy(column)
     if parts.layout == "bits":
         return _filled_bits(parts, value)
+    value = moments.as_number(parts.dtype, value)
     _check_fillable(parts, value)
     stored = stored_as(parts.dtype)
     if isinstance(value, str) and value == parts.form:

@@ -4,7 +4,7 @@ import struct
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms
+from lend.columns import forms, moments
 from lend.columns import run_refusals as refused
 from lend.columns.anatomy import NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.numbers import packed
@@ -156,6 +156,7 @@ def _value(chunk: _Chunk, dtype: DType, value: "Any", whole: "Column", wish: Wis
         if value is not True and value is not False:
             raise refused.no_value(whole, value, wish)
         return bytes([value])
+    value = moments.as_number(dtype, value)
     if isinstance(value, bool) or dtype.kind not in ("int", "uint", "float", "bfloat", "datetime", "timedelta"):
         raise refused.no_value(whole, value, wish)
     days = packed(dtype, value) if chunk.days else None  # which is NumPy's, and wider than what is stored

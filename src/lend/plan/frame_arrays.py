@@ -268,7 +268,12 @@ class ArraysDraft:
         notes += [_left_out(self.left)] if self.left else frame.noted()
         if frame.rows is None:
             notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
-        if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
+        if (
+            frame.taken_by == frame_words.AS_IT_LIES
+            and frame.rows
+            and any(part.shares for part in self.parts)
+            and frame_words.holds_pandas(frame.columns())
+        ):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=frame.came,

@@ -47,16 +47,20 @@ class ToCome:
 
 
 class MadeText:
-    """Stands for the draft of text of NumPy's, of which a library makes text: how many bytes it alone knows."""
+    """Stands for the draft of text of NumPy's, of which a library makes text."""
 
     same = False
 
     def __init__(self, source: Column, taker: str) -> None:
         self.source, self.taker = source, taker
         name = text.library(refusals.named(source), refusals.came(source), taker)
-        self.nbytes = None if len(source) else 0
         made = "text of NumPy's strings" if source.dtype.kind == "text" else "binary of NumPy's bytes, without padding"
         self.reasons = [f"{name} makes {made}"]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the text, which is made to tell: of a plan alone, or of what `copy=False` refuses."""
+        return text.nbytes_of(self.source, self.taker) if len(self.source) else 0
 
     def make(self) -> Column:
         return text.column_of(self.source, self.taker)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from lend._core.owners import type_name_of
-from lend.adapters.columns import unwrapped
+from lend.adapters.columns import is_of_pandas, unwrapped
 from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import NotHostAccessible
@@ -20,6 +20,8 @@ AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
 QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
 _OF_QUERIES = ("collect", "execute", "fetchall")
+# why columns of pandas are made anew when they are taken
+MADE_ANEW = ("Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask")
 SHOWN = 20  # columns of a plan that a note each is about
 
 
@@ -55,6 +57,20 @@ def why_copied(column: Column, why: str, library: str) -> str:
 
 def column_named(column: Column) -> str:
     return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
+
+
+def holds_pandas(columns: "Sequence[Column]") -> bool:
+    """Whether any of the memory of columns is that of an object of pandas', and not made of it, or Arrow's."""
+    for column in columns:
+        for chunk in column.chunks:
+            for place in (0, 1):
+                facts = chunk.buffer_facts(place)
+                if facts is not None and is_of_pandas(type(facts[2].producer)):
+                    return True
+            words = chunk.dictionary
+            if holds_pandas((*chunk.children, *(() if words is None else (words,)))):
+                return True
+    return False
 
 
 def listed(columns: "list[Column]", total: int) -> str:

@@ -7,16 +7,23 @@ note what must be copied. `to` then carries it out, `explain` writes it down and
 from lend import doors, front, front_columns
 from lend._core.letting_go import lets_go
 from lend.adapters import advice, columns, pandas_index, pandas_kinds, text
-from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
+from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
-from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    NotHostAccessible,
+    UnsupportedLayout,
+    UnsupportedType,
+    add_wanted,
+    change_remedy,
+)
 from lend.plan import recheck, routing, targets, work
 from lend.plan.facts import Facts, protocol_of
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
-from lend.protocols.classes import module_of
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import values
 from lend.views.buffers import Buffer
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from lend.adapters.rules import Give
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
+    from lend.plan.unchanged import Unchanged
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
@@ -47,6 +55,9 @@ def refuse_by(rules: Rules, facts: Facts) -> None:
     refused = None if rules.refuse is None else rules.refuse(facts, rules)
     try:
         if refused is not None:
+            of_objects = facts.dtype.kind == "object" and facts.view is not None
+            if of_objects and isinstance(refused, LendError) and refused.remedy:
+                change_remedy(refused, advice.of_objects(facts.view, refused.remedy))
             raise refused
     finally:
         del refused
@@ -353,7 +364,7 @@ class Draft:
 _OF_PANDAS = ("index", "nested")  # options of what is taken
 
 
-def _check_copy(copy: "Any") -> None:
+def check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
 
@@ -370,9 +381,9 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft | ArraysDraft":
+) -> "Draft | FrameDraft | ArraysDraft | Unchanged":
     """Find the way of obj to target, or refuse with what stands in it."""
-    _check_copy(copy)
+    check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
@@ -413,7 +424,7 @@ def draw(
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
-        other = other or (_is_text(draft.facts, target) and not _as_fixed_bytes(draft.facts, aim))
+        other = other or (device is None and draft.source == PLAIN and goes_as_a_column(draft.facts, target, aim.form))
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
@@ -421,66 +432,18 @@ def draw(
     return draft
 
 
-def _is_text(facts: Facts, target: "Any") -> bool:
-    """Whether it is of strings, of which a library that takes columns has text."""
+_AS_COLUMNS = ("text", "bytes", "object", "datetime", "timedelta", "record")
+
+
+def goes_as_a_column(facts: Facts, target: "Any", form: "str | None" = None) -> bool:
+    """Whether it is of strings, times or records, of which a library that takes columns has text, nulls and structs."""
     from lend.plan import frames
 
-    strings = facts.dtype.kind in ("text", "object", "bytes")
-    return strings and len(facts.shape) == 1 and frames.taker_of(target) is not None
-
-
-def _as_fixed_bytes(facts: Facts, aim: "targets.Target") -> bool:
-    """Whether bytes of one width go as they lie: asked for by the class, or without anything that pads them."""
-    if facts.dtype.kind != "bytes" or facts.view is None:
+    if facts.dtype.kind not in _AS_COLUMNS or len(facts.shape) != 1 or frames.taker_of(target) is None:
         return False
-    return aim.form not in (None, "Array") or not text.is_padded(front_columns.column(facts.view))
-
-
-@lets_go
-def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
-    """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
-    _check_copy(copy)
-    cls = type(obj)
-    if module_of(cls) in routing.OURS or routing.is_frame(cls):
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    draft = Draft(obj, type(obj) is Buffer)
-    as_columns = routing.is_of_columns(obj)
-    try:
-        draft.look()
-        as_columns = False
-    except LendError:
-        if not as_columns:
-            raise
-    if as_columns:  # no array as it lies
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    verdicts = {}
-    for name in targets.ADAPTERS:
-        library = targets.library(name)
-        if library.package and not is_installed(name):
-            continue
-        try:
-            draft.judge(library.choose(draft.facts, None, draft.whole), copy, None, bool(alias_readonly))
-        except LendError as refusal:
-            verdicts[name] = f"refused: {refusal.fact}"
-            continue
-        plan = draft.written_down()
-        why = "; ".join(step.why for step in plan.copies)
-        verdicts[name] = f"{amount(plan.bytes_copied or 0)} copied: {why}" if plan.copies else "shared"
-    draft.judge(targets.OURSELVES, None, None, False)
-    plan = draft.written_down()
-    return Plan(
-        source=plan.source,
-        source_type=plan.source_type,
-        target=None,
-        protocol=plan.protocol,
-        steps=plan.steps[:-1],
-        notes=[*plan.notes, *draft.may_move()],
-        targets=verdicts,
-    )
+    # bytes of one width go as they lie where their class was asked for, and where nothing pads them
+    padded = facts.dtype.kind == "bytes" and facts.view is not None and text.is_padded(front_columns.column(facts.view))
+    return facts.dtype.kind != "bytes" or (form in (None, "Array") and padded)
 
 
 def quick(target: "Any", view: View) -> "Give | None":
@@ -494,7 +457,7 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
-    if _is_text(draft.facts, target):
+    if goes_as_a_column(draft.facts, target):
         return None
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules
