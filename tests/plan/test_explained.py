@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import lend
+from lend.adapters.verdicts import TO_COME
 from lend.plan.steps import Plan, Step
 
 np = pytest.importorskip("numpy")
@@ -41,8 +42,13 @@ def test_each_who_copies_for_sure_is_named():
 
 
 def test_what_was_copied_on_taking_is_told_where_rows_are_to_come():
-    plan = told(Step("take", "a", 8, "lend"), Step("work", "b", None, "lend"))
+    plan = told(Step("take", "a", 8, "lend"), Step("work", "b", None, "lend", TO_COME))
     assert plan.endswith(": lend copies 8 bytes, and what is copied beside shows when the rows come")
+
+
+def test_what_lend_makes_beside_what_is_known_shows_when_it_is_made():
+    plan = told(Step("take", "a", 8, "lend"), Step("work", "b", None, "lend", "made anew"))
+    assert plan.endswith(": lend copies 8 bytes, and how much is copied beside shows when it is made")
 
 
 # -- text of NumPy's ---------------------------------------------------------------------------------------------------
