@@ -11,6 +11,10 @@ cdef enum:
 cdef struct Slot:
     PyObject* type
     PyObject* protocol
+    int columns          # whether its objects show columns, which some targets take before any array: YES, or not known
+
+cdef enum:
+    UNKNOWN = 2
 
 cdef extern from *:
     PyObject* type_pointer "(PyObject *)Py_TYPE"(PyObject* obj)
@@ -23,6 +27,6 @@ cdef inline Slot* slot_of(Slot* slots, PyObject* cls) noexcept:
 
 cdef Slot* known_slots() noexcept
 cdef Protocol protocol_known(object obj)
-cdef View quiet_view(object obj, list refused)
+cdef View quiet_view(object obj, object target, list refused)
 cdef View view_wanted(object obj, int want)
 cdef View view_told(object obj, int want, lend_view* view)

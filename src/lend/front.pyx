@@ -29,6 +29,7 @@ ctypedef PyObject* (*RawTakeTold)(object obj, Record* record, Py_buffer* lease, 
                                   lend_view* view) noexcept
 
 cdef dict takes = {}     # type -> Protocol
+cdef tuple OF_ARRAYS_ALONE = ("numpy", "torch", "jax", "memoryview", "tvm_ffi")   # targets that take no columns
 
 cdef extern from *:
     """
@@ -66,6 +67,7 @@ cdef inline Protocol known(object obj):
         if protocol is not None:
             slot.type = cls
             slot.protocol = <PyObject*> protocol
+            slot.columns = UNKNOWN
         return <Protocol> protocol
     return <Protocol> looked_up(type(obj))
 
@@ -336,15 +338,18 @@ cdef View view_told(object obj, int want, lend_view* view):
     return made
 
 
-cdef View quiet_view(object obj, list refused):
+cdef View quiet_view(object obj, object target, list refused):
     """A View of obj by the protocol that its type is known for; None when there is none, or when it refuses: then the
     protocol and the refusal are put into `refused`, for `view_after`.
 
-    The bytes of a Buffer go other ways, and a bare capsule must stay unconsumed until it is wanted: None for them too.
+    The bytes of a Buffer go other ways, a bare capsule must stay unconsumed until it is wanted, and what shows columns
+    may go to the target as one: None for them too.
     """
     cdef Protocol protocol = known(obj)
     cdef View made
     if protocol is None or protocol is OWN or PyCapsule_CheckExact(obj):
+        return None
+    if slot_of(slots, type_pointer(<PyObject*> obj)).columns and may_go_as_a_column(obj, target):
         return None
     made = blank()
     refusal = opened(made, protocol, obj, WANT_ANY)
@@ -353,6 +358,19 @@ cdef View quiet_view(object obj, list refused):
         return None
     track(made)
     return made
+
+
+cdef bint may_go_as_a_column(object obj, object target) except -1:
+    """Whether the planner has to be asked which road an object goes, however well its door is known."""
+    seldom()
+    cdef PyObject* cls = type_pointer(<PyObject*> obj)
+    cdef int found = slot_of(slots, cls).columns
+    if found == UNKNOWN:
+        from lend.protocols import classes
+        found = classes.shows_columns(type(obj))
+        if slot_of(slots, cls).type == cls:
+            slot_of(slots, cls).columns = found
+    return found and target not in OF_ARRAYS_ALONE
 
 
 def view_after(obj, Protocol refused_by, refusal):

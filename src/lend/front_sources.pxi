@@ -2,7 +2,7 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_IsValid
 
-from lend._core.arrow cimport ArrowSchema
+from lend._core.arrow cimport ArrowArrayStream, ArrowSchema
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner, StreamOwner
 from lend._core.column cimport ColumnRecord
 from lend.columns.column cimport Column, chunked
@@ -11,7 +11,7 @@ from lend.protocols.arrow_check cimport Fault, begin_check, check_schema
 from lend.protocols.arrow_device cimport (
     is_device_array, is_device_stream, take_device_stream, take_device_stream_capsule,
 )
-from lend.protocols.arrow_stream cimport next_array, stream_in, stream_schema, take_stream, take_stream_capsule
+from lend.protocols.arrow_stream cimport next_array, stream_schema, take_stream, take_stream_capsule
 from lend.tables.table cimport Table, lazy_table, table_of_batches
 
 cdef:
@@ -71,6 +71,7 @@ cdef list pulled(StreamOwner stream, SchemaOwner types, object obj):
 cdef Table lazily(object obj):
     """A Table over a stream whose rows stay in it; None where obj has no stream."""
     cdef SchemaOwner types
+    cdef Table made
     cdef object capsule = obj
     cdef object lender = None
     cls = type(obj)
@@ -87,21 +88,28 @@ cdef Table lazily(object obj):
     try:
         types = types_in(capsule, lender)
         check_structs(types, obj)
-        return lazy_table(capsule, types, lender)
+        made = lazy_table(capsule, types, lender)
     except BaseException:
         # here, where no exception is pending: what a capsule does when it goes knows nothing of one
         capsule = None
         raise
+    if way & ONCE_WAY:
+        from lend.tables import sources
+        made.giver = sources.weakly(obj)
+    return made
 
 
 cdef SchemaOwner types_in(object capsule, object lender):
-    """The types that a stream tells, which is looked at where it lies: they may be asked of it again."""
-    cdef StreamOwner peek = StreamOwner.__new__(StreamOwner)
-    peek.stream = stream_in(capsule, lender)[0]
-    peek.lender = lender
+    """The types that a stream tells, which is put back: they may be asked of it again.
+
+    Until then it looks taken, so that nobody ends it while it is asked, be it from its own callback.
+    """
+    cdef StreamOwner peek = take_stream_capsule(capsule, lender)
+    cdef ArrowArrayStream* told = <ArrowArrayStream*> struct_in(capsule, STREAM, lender)
     try:
         return stream_schema(peek)
     finally:
+        told[0] = peek.stream
         peek.stream.release = NULL
 
 

@@ -115,3 +115,96 @@ def test_an_error_about_arrow_data_does_not_keep_it(case):
     del given
     gc.collect()
     assert (made.released.get(""), kept.__traceback__ is not None) == (1, True)
+
+
+def framed(column):
+    """The frame of a table that has the column as its only one."""
+    return lend.table({"a": column}).__dataframe__()
+
+
+def asked_for(column):
+    """The stream of such a table, asked for as what no table is."""
+    lend.table({"a": column}).__arrow_c_stream__(lend.column(b"1").__arrow_c_schema__())
+
+
+OBJECTS = {
+    "memory that the dataframe protocol has no word for": lambda column: framed(column).get_column(0).get_buffers(),
+    "a dtype that it has no word for": lambda column: framed(column).get_column(0).dtype,
+    "nulls of such a dtype": lambda column: framed(column).get_column(0).describe_null,
+    "an offset of such a dtype": lambda column: framed(column).get_column(0).offset,
+    "categories of what has none": lambda column: framed(column).get_column(0).describe_categorical,
+    "too few chunks of a column": lambda column: framed(column).get_column(0).get_chunks(0),
+    "too few chunks of a frame": lambda column: framed(column).get_chunks(0),
+    "a column that a frame has not": lambda column: framed(column).get_column(1),
+    "a name that a frame has not": lambda column: framed(column).get_column_by_name("b"),
+    "a place to select that a frame has not": lambda column: framed(column).select_columns([1]),
+    "a name to select that a frame has not": lambda column: framed(column).select_columns_by_name(["b"]),
+    "NaN as null": lambda column: framed(column).__dataframe__(nan_as_null=True),
+    "a type that a table never is": asked_for,
+    "an array of what has none": lambda column: np.array(column, copy=False),
+}
+
+
+@pytest.mark.parametrize("case", OBJECTS)
+def test_an_error_of_what_was_made_of_a_column_does_not_keep_it(case):
+    made = Made(Node("z", 1, buffers=[None, i(0, 1), b"a"]))
+    given = lend.column(made)
+    gc.disable()  # nor does it take a collection
+    try:
+        kept = emptied(caught_any(OBJECTS[case], given))
+        del given
+        assert (made.released.get(""), kept.__traceback__ is not None) == (1, True)
+    finally:
+        gc.enable()
+
+
+def caught_any(use, given):
+    try:
+        use(given)
+    except Exception as error:
+        return error
+
+
+def words():
+    return Node("u", 3, 1, buffers=[b"\5", i(0, 1, 1, 3), b"abc"])
+
+
+DRAFTED = {
+    "numbers": Node("l", 3, 1, buffers=[b"\5", q(1, 2, 3)]),
+    "bools": Node("b", 3, 1, buffers=[b"\5", b"\2"]),
+    "text": words(),
+    "lists": Node("+l", 2, 1, buffers=[b"\2", i(0, 0, 3)], children=[words()]),
+    "rows": Node("+s", 3, 1, buffers=[b"\5"], children=[words()]),
+    "codes": Node("c", 3, 1, buffers=[b"\5", b"\0\0\2"], dictionary=words()),
+    "views": Node("vu", 1, 0, buffers=[None, struct.pack("=i12s", 3, b"abc"), q()]),
+}
+WAYS = {
+    "compact": converting.compact,
+    "in one chunk": converting.combined,
+    "with a mask": converting.masked,
+    "in Arrow's form": converting.arrow_form,
+    "contiguous": converting.contiguous,
+    "unpacked": converting.unpacked,
+    "filled with 0": lambda column: converting.filled(column, 0),
+    "filled with nan": lambda column: converting.filled(column, "nan"),
+    "widened": converting.widened,
+    "codes of -1": converting.codes_with_sentinel,
+    "as an array": lambda column: lend.to(column, "numpy", nulls="nan"),
+    "as a masked array": lambda column: lend.to(column, "numpy.ma"),
+    "as objects": lambda column: lend.to(column, "numpy", nulls="object"),
+    "with a mask as a struct": lambda column: lend.to(column, list, nulls="struct"),
+    "as a frame": lambda column: framed(column).get_column(0).get_buffers(),
+    "as interfaces": lambda column: lend.table({"a": column}).array_interfaces(),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", DRAFTED)
+def test_what_was_made_of_a_column_lets_it_go_without_the_collector(kind, way):
+    made = Made(DRAFTED[kind])
+    gc.disable()
+    try:
+        emptied(caught_any(WAYS[way], lend.column(made)) or LendError())
+        assert made.released.get("") == 1
+    finally:
+        gc.enable()

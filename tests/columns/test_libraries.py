@@ -272,7 +272,7 @@ def test_days_and_fixed_bytes_of_numpy_go_to_every_library(order, target):
     lend.explain(table, target)
     made = lend.to(table, target)
     rows = made.fetchall() if target == "duckdb" else list(zip(*[c.tolist() for c in lend.table(made)], strict=True))
-    assert rows == list(zip(days.tolist(), [b"ab\0", b"cde"], strict=True))
+    assert rows == list(zip(days.tolist(), [b"ab", b"cde"], strict=True))
 
 
 @pytest.mark.parametrize("version", ["1.0rc1", "0.10.0.dev3", "2"])
@@ -280,3 +280,28 @@ def test_nanoarrow_of_a_version_to_come_is_taken_whatever_its_version_says(versi
     na = pytest.importorskip("nanoarrow")
     monkeypatch.setattr(na, "__version__", version)
     assert lend.column(na.Array([1, 2], na.int64())).tolist() == [1, 2]
+
+
+NATIVE = {
+    "arrow": lambda: pytest.importorskip("pyarrow").array([1, 2]),
+    "polars": lambda: pytest.importorskip("polars").Series([1, 2]),
+    "pandas": lambda: pytest.importorskip("pandas").Series([1, 2]),
+    "numpy": lambda: pytest.importorskip("numpy").array([1, 2]),
+    "torch": lambda: pytest.importorskip("torch").tensor([1, 2]),
+}
+
+
+@pytest.mark.parametrize("library", NATIVE)
+def test_a_column_says_whose_form_of_data_it_is_and_has_that_while_nothing_was_changed(library):
+    source = NATIVE[library]()
+    column = lend.column(source)
+    assert (column.native, column.native_object is source) == (library, True)
+    for other in (column[1:], column.rename("a"), column.compact(), lend.column(source, nulls=1)):
+        assert (other.native, other.native_object) == (None, None)
+
+
+def test_a_column_of_nobodys_form_says_so():
+    import array
+
+    assert lend.column(array.array("q", [1])).native is None
+    assert lend.Column.from_buffers("int8", 1, {"data": b"a"}).native is None

@@ -200,7 +200,7 @@ ELSEWHERE = {
     "np.float64": "'float64'", "jnp.bfloat16": "'bfloat16'", "Float64": "'float64'", "INT32": "'int32'",
     "Int64": "'int64'", "f32": "'float32'", "u64": "'uint64'", "fp16": "'float16'", "bool_": "'bool'", "?": "'bool'",
     SWAPPED + "double": f"'{SWAPPED}float64'", "<int": "'<int64' or '<int32'", "size_t": "'uint64'",
-    "string": "'utf8' or 'text[8]' (of 8 characters)", "str": "'text[8]' (of 8 characters)",
+    "string": "'utf8' or 'text[8]' (of 8 characters)", "str": "'utf8' or 'text[8]' (of 8 characters)",
     "bytes": "'bytes[8]' (of 8 bytes)",
     "datetime": "'datetime64[ns]'", "complex": "'complex128' or 'complex64'",
 }  # fmt: skip

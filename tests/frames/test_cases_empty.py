@@ -78,6 +78,15 @@ def of_each_type(pa):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("target", ["pandas", "polars", "pyarrow", "arro3", "duckdb"])
+def test_no_rows_of_any_type_need_no_copy(target):  # EMPTY-1
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip(target)
+    source = of_each_type(pa).empty_table()
+    assert lend.explain(source, target).bytes_copied == 0
+    assert lend.table(lend.to(source, target, copy=False)).shape == (0, source.num_columns)
+
+
 KINDS = ["null", "int", "bool", "utf8", "list", "struct", "decimal", "datetime", "dictionary", "timedelta", "map"]
 
 

@@ -290,7 +290,7 @@ def test_what_becomes_of_the_index_of_a_frame_is_told(name, target):  # TYPE-19
     assert any(said.startswith(note) for said in lend.explain(frame, target).notes)
 
 
-@pytest.mark.parametrize("target", [None, "pyarrow", "pandas"])
+@pytest.mark.parametrize("target", [None, "pyarrow", "polars"])
 def test_it_is_told_that_the_index_of_a_series_is_left_out(target):  # TYPE-19
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

@@ -139,7 +139,11 @@ static long allocated_blocks(void) {
 static void look_at_memory(void) {
     static long first = -1, types;
     long now;
-    if (executions % 4096 == 0) PyGC_Collect(); /* the collector is off otherwise, for speed */
+    if (executions % 4096 == 0) { /* the collector is off otherwise, for speed, and does nothing while it is */
+        PyGC_Enable();
+        PyGC_Collect();
+        PyGC_Disable();
+    }
     if (executions % LOOK_EVERY != 0) return;
     now = allocated_blocks();
     if (first < 0) {

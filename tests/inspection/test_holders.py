@@ -1,6 +1,7 @@
 """lend.loans: who holds a lease. What is within a Column or a Table is counted with it, and never twice."""
 
 import array
+import gc
 import pickle
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import lend
 from lend import Column
 from lend.inspection.loans import Loans, loans
-from support.arrow_structs import Made, Node
+from support.arrow_structs import Made, Node, Streamed
 
 
 def lent():
@@ -161,3 +162,40 @@ def test_an_arrow_array_is_held_by_its_column():
     found = [words(loan) for loan in loans() if loan.producer_type.endswith(".Made")]
     assert found == ["held by 1 column"]
     del column
+
+
+MADE = {
+    "of an array": lend.column,
+    "of loose buffers": lambda memory: Column.from_buffers("int64", 1000, {"data": memory}),
+    "in chunks": lambda memory: lend.column(Streamed(Node("n", 0), [Node("n", 1), Node("n", 2)])),
+    "copied": lambda memory: lend.column(memory, copy=True),
+    "cut": lambda memory: lend.column(memory)[1:],
+    "with its nulls": lambda memory: lend.column(memory, nulls=3),
+    "of a table": lambda memory: lend.table({"a": memory})["a"],
+    "of Arrow's": lambda memory: lend.column(Made(Node("+l", 1, buffers=[None, bytes(8)], children=[Node("n", 0)]))),
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_loans_can_be_asked_for_while_a_column_is_made(make):
+    memory, raised, thresholds = lent(), [], gc.get_threshold()
+    make(memory)  # what it loads is there
+
+    def look(phase, about):
+        # as another thread may, wherever an object is made
+        gc.callbacks.remove(look)
+        try:
+            str(loans())
+        except Exception as error:
+            raised.append(error)
+        gc.callbacks.append(look)
+
+    str(loans())
+    gc.callbacks.append(look)
+    gc.set_threshold(1)
+    try:
+        make(memory)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(look)
+    assert raised == []

@@ -278,3 +278,19 @@ def test_values_of_a_column_are_refused_without_a_copy(ask, cls):
 
 def test_the_columns_of_a_table_are_had_without_a_copy():
     assert [column.name for column in lend.to(TABLE, list, copy=False)] == ["i", "s"]
+
+
+NOTHING_OF = {
+    "a list of an extension type": pa.list_(pa.uuid()),
+    "a struct of an extension type": pa.struct([("a", pa.bool8())]),
+    "a union": pa.dense_union([pa.field("a", pa.int8())]),
+    "a dictionary": pa.dictionary(pa.int8(), pa.string()),
+    "runs": pa.run_end_encoded(pa.int32(), pa.string()),
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING_OF)
+def test_a_record_batch_of_no_rows_is_made_of_each_type(kind):
+    empty = pa.table({"a": pa.chunked_array([], NOTHING_OF[kind])})
+    made = lend.to(empty, pa.RecordBatch)
+    assert (type(made), made.schema, made.num_rows) == (pa.RecordBatch, empty.schema, 0)

@@ -101,6 +101,21 @@ def test_a_copy_of_text_in_views_shares_none_of_its_memories(form):
     assert not overlap(column, made)
 
 
+@pytest.mark.parametrize("dtype_backend", ["auto", "numpy", "numpy_nullable", "pyarrow"])
+@pytest.mark.parametrize("missing", [0, 1], ids=["bits of 0", "bits of 1"])
+def test_a_copy_of_text_in_views_for_pandas_has_nulls_of_its_own(missing, dtype_backend):
+    # pyarrow makes offsets of the views, and leaves the bits beside them where they are
+    pytest.importorskip("pandas")
+    text = lend.column(pa.array(["a", "longer than twelve bytes", "b"], pa.string_view()))
+    buffers = {**text.buffers, "validity": b"\5" if missing == 0 else b"\2"}
+    column = lend.Column.from_buffers("utf8_view", 3, buffers, nulls=Nulls("bitmask", missing))
+    with lend.copies() as counted:
+        made = lend.column(lend.to(column, "pandas", copy=True, dtype_backend=dtype_backend))
+    assert counted.bytes == told(lend.explain(column, "pandas", copy=True, dtype_backend=dtype_backend))
+    assert made.tolist() == ["a", None, "b"]
+    assert not overlap(column, made)
+
+
 def test_pandas_may_write_to_its_copy_and_nobody_sees_it():
     pytest.importorskip("pandas")
     column = lend.column(pa.array([1, 2, 3]))

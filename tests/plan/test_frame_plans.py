@@ -4,6 +4,7 @@ import pytest
 
 import lend
 from lend.errors import CopyRequired
+from lend.tables import refusals
 
 pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
@@ -85,3 +86,92 @@ def test_rows_to_come_that_need_no_copy_are_not_refused_for_one(name):
 def test_rows_that_came_and_need_a_copy_are_refused_without_one():
     with pytest.raises(CopyRequired, match="a value under nulls"):
         lend.to(reader([1, None]), "pyarrow", copy=False, nulls=("fill", 0))
+
+
+@pytest.mark.parametrize("columns", [3, 300])
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas"])
+def test_a_table_is_not_described_anew_for_each_of_its_columns(target, columns, monkeypatch):
+    pytest.importorskip(target)
+    told, table = [], lend.table({f"c{i}": np.arange(2) for i in range(columns)})
+    shown = refusals.shown
+    monkeypatch.setattr(refusals, "shown", lambda table: told.append(table) or shown(table))
+    lend.explain(table, target)
+    assert len(told) < 3
+
+
+QUERIES = {
+    "duckdb": lambda module: module.sql("select 1 as a"),
+    "datafusion": lambda module: module.SessionContext().from_pydict({"a": [1]}),
+    "ibis": lambda module: module.memtable({"a": [1]}),
+    "daft": lambda module: module.from_pydict({"a": [1]}),
+}
+QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
+
+
+@pytest.mark.filterwarnings("ignore:.*infer_string")  # which ibis asks pandas for
+@pytest.mark.parametrize("target", [None, "pyarrow", "numpy"])
+@pytest.mark.parametrize("library", QUERIES)
+def test_a_query_is_told_to_have_no_memory_of_its_own(library, target):
+    query = QUERIES[library](pytest.importorskip(library))
+    assert QUERY in lend.explain(query, target).notes
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow", "arro3.core"])
+def test_what_lies_in_memory_is_no_query(library):
+    module = pytest.importorskip(library)
+    table = pa.table({"a": [1]})
+    made = module.table({"a": [1]}) if library == "pyarrow" else lend.to(table, library.partition(".")[0])
+    for source in (made, lend.table(made), lend.table(made)["a"]):
+        assert QUERY not in lend.explain(source, "pyarrow").notes
+
+
+@pytest.mark.parametrize("made", ["Series", "DataFrame", "narwhals"])
+@pytest.mark.parametrize("target", ["pyarrow", "pandas", "numpy"])
+def test_codes_that_polars_writes_anew_each_time_are_told_as_its_copy(made, target):
+    pl = pytest.importorskip("polars")
+    series = pl.Series("c", ["a", "b", "a"], dtype=pl.Categorical)
+    source = series if made == "Series" else pl.DataFrame({"c": series, "n": [1, 2, 3]})
+    if made == "narwhals":
+        source = pytest.importorskip("narwhals").from_native(source)
+    first, second = (lend.table({"c": series})["c"].buffers["data"].ptr for _ in range(2))
+    assert first != second  # polars 2.1; where they lie there, nothing is to be told
+    plan = lend.explain(source, target, **({"storage": True} if target == "numpy" else {}))
+    assert [(step.who, step.nbytes) for step in plan.copies if step.who == "producer"] == [("producer", 12)]
+
+
+def test_categories_that_lie_there_are_told_as_shared():
+    pl = pytest.importorskip("polars")
+    plan = lend.explain(pl.Series("c", ["a", "b"], dtype=pl.Enum(["a", "b"])), "pyarrow")
+    assert plan.bytes_copied == 0
+
+
+MAKING = {"one chunk": pa.array([1, None]), "two chunks": pa.chunked_array([[1], [None]])}
+
+
+@pytest.mark.parametrize("target", [None, "pyarrow", "pandas", "polars", "numpy.ma"])
+@pytest.mark.parametrize("chunks", MAKING)
+def test_what_is_made_for_pyarrow_goes_to_every_library_and_is_told_to_be_so(chunks, target):
+    class Maker:
+        def __arrow_array__(self, type=None):
+            return MAKING[chunks]
+
+    if target is not None:
+        pytest.importorskip(target.partition(".")[0])
+        assert lend.column(lend.to(Maker(), target)).tolist() == [1, None]
+    assert lend.explain(Maker(), target).steps[0].what == "__arrow_array__"
+
+
+def test_text_that_a_library_makes_is_told_of_rows_that_are_there():
+    headline = str(lend.explain(np.array(["a", "b"]), "pyarrow")).partition("\n")[0]
+    assert headline == "numpy.ndarray to pyarrow.Array: 18 bytes copied"
+
+
+def test_what_could_be_made_for_pyarrow_is_told_to_be_taken_as_it_lies():
+    class Both:
+        held = np.array([1, 2])
+        __array_interface__ = held.__array_interface__
+
+        def __arrow_array__(self, type=None):
+            raise AssertionError("asked last")
+
+    assert lend.explain(Both(), "polars").steps[0].what == "lend.view"

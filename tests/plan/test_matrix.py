@@ -117,10 +117,12 @@ def check(source, target, copy):
         return
     ours = [step for step in plan.steps if step.who in ("lend", "producer")]
     assert (counted.count, counted.bytes) == (len(ours), sum(step.nbytes for step in ours)), told
-    assert [copy.why for copy in counted.recent] == [step.why for step in ours], told
+    assert [copy.why.replace(", ", "; ") for copy in counted.recent] == [
+        step.why.replace(", ", "; ") for step in ours
+    ], told
     if copy is False:
         assert plan.copies == (), told
-    if copy is True:
+    if copy is True and (source.size or source.dtype.kind not in "mM"):  # times may go as columns, of no bytes then
         assert plan.copies, told
     if source.size:
         assert (address(made) == source.ctypes.data) is (not plan.copies), told

@@ -195,3 +195,20 @@ def test_text_with_nulls_is_no_text_of_them():
 def test_what_numpy_cannot_convert_is_refused():
     with pytest.raises(UnsupportedType, match="NumPy makes no int64 of these values: invalid literal"):
         array({"a": ["x"]}, dtype="int64")
+
+
+@pytest.mark.parametrize("other", [[1.5, float("nan")], [1j, 2j]], ids=["floats", "complex"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_that_the_common_floats_do_not_hold_are_refused(other, dtype):
+    table = lend.table({"a": np.array([2, 2**60 + 1], dtype), "b": np.array(other)})
+    with pytest.raises(UnsupportedType, match="element 1 of column 'a' is beyond 2\\*\\*53"):
+        np.asarray(table)
+    assert np.asarray(table, dtype=object)[1, 0] == 2**60 + 1
+    assert np.asarray(table, dtype=table["b"].dtype.name)[1, 0] == 2**60
+
+
+def test_integers_of_both_signs_are_no_exception():
+    table = lend.table({"a": np.array([2**60 + 1]), "b": np.array([1], "uint64")})
+    with pytest.raises(UnsupportedType, match="does not hold it exactly"):
+        np.asarray(table)
+    assert np.asarray(lend.table({"a": np.array([-(2**53)]), "b": np.array([1], "uint64")})).tolist() == [[-(2**53), 1]]

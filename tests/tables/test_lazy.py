@@ -7,7 +7,8 @@ import struct
 import pytest
 
 import lend
-from lend.errors import MalformedDescriptor, NotLendable
+from lend.errors import LendError, MalformedDescriptor, NotLendable
+from lend.front_columns import described
 from support.arrow_structs import Node, Streamed
 
 
@@ -208,3 +209,33 @@ def test_error_of_a_stream_in_one_line_is_told_with_its_number_alone_beside_it()
         lend.table(stream)
     assert refused.value.fact.endswith("did not give its next array: the disk is gone")
     assert "disk" not in refused.value.tried
+
+
+class Asking(Streamed):
+    """A stream that, while it is asked for its types, has somebody else take it."""
+
+    def __init__(self, take):
+        self.take, self.came = None, None
+        super().__init__(Node("+s", 0, buffers=[None], children=[Node("l", 0, name="a")]), [])
+        self.take, self.lent = take, self.__arrow_c_stream__()
+
+    @property
+    def schema_error(self):
+        if self.take is not None:
+            take, self.take = self.take, None
+            try:
+                take(self.lent)
+            except LendError as refusal:
+                self.came = str(refusal)
+
+    @schema_error.setter
+    def schema_error(self, value):
+        pass
+
+
+@pytest.mark.parametrize("look", [lambda lent: lend.table(lent, lazy=True), described], ids=["lazily", "explained"])
+def test_a_stream_that_is_asked_for_its_types_is_not_ended_meanwhile(look):
+    stream = Asking(lend.table)
+    looked = look(stream.lent)
+    assert ("already consumed" in stream.came, stream.released) == (True, 0)
+    assert lend.table(stream.lent if look is described else looked).names == ("a",)

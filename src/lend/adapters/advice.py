@@ -314,3 +314,19 @@ _PYARROW = (
     ("struct", "its fields, one at a time: lend.view(x.field(0))"),
     ("dictionary", "x.indices and x.dictionary apart"),
 )
+
+
+def of_objects(view: "Any", numbers: str) -> str:
+    """What to do with Python objects that go to no array: of numbers, of text, and of what else they are."""
+    values = view.tolist()
+    for _ in view.shape[1:]:
+        values = [value for row in values for value in row]
+    found = [value for value in ([values] if not view.shape else values) if value is not None]
+    if all(hasattr(type(value), "__float__") for value in found):
+        return numbers
+    if all(isinstance(value, str) or value != value for value in found):  # noqa: PLR0124 - NaN is no text, and null
+        return (
+            'text goes to a library of columns: lend.to(x, "pyarrow") or lend.to(x, "polars"); its bytes and '
+            "offsets are the buffers of lend.column(x)"
+        )
+    return "a column of them, of the type that pyarrow finds for all: lend.column(pyarrow.array(list(x)))"

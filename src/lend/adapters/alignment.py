@@ -33,10 +33,15 @@ def unaligned(column: "Column", views: int) -> "str | None":
 
 
 def _size(column: "Column", views: int) -> int:
-    """The size of an element of the buffer behind the validity, 0 where there is none of a size that is known."""
+    """The size of an element of the buffer behind the validity, 0 where there is none of a size that is known.
+
+    Nor is there one where lend writes the elements anew first, as it does of all that do not lie side by side.
+    """
     dtype = column.dtype
     if logical_of(dtype) is None:
-        return 0 if dtype.kind in ("bool", "bytes", "opaque") else column.stride or 0
+        if dtype.kind in ("bool", "bytes", "opaque") or column.stride != dtype.itemsize or not dtype.is_native:
+            return 0
+        return dtype.itemsize
     format = dtype.arrow
     if format in _OFFSETS:
         return _OFFSETS[format]

@@ -62,6 +62,16 @@ def is_of_pandas(cls: type) -> bool:
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
 
 
+def anew_by_polars(obj: "Any") -> "list[tuple[str, int]]":
+    """The columns of an object of polars, also one that narwhals wraps, that it writes anew when it is taken."""
+    obj = unwrapped(obj)
+    adapter = adapter_of(type(obj))
+    if adapter is None or adapter.__name__ != "lend.adapters.polars" or not shows(type(obj), "to_arrow"):
+        return []
+    found: list[tuple[str, int]] = adapter.made_anew(obj)
+    return found
+
+
 def is_frame(obj: "Any") -> bool:
     """Whether it is a DataFrame of pandas, also one that narwhals wraps."""
     cls = type(unwrapped(obj))
@@ -201,9 +211,44 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
     from lend.columns.nullness import Nulls
 
     found = unusual(view, take, copy)
-    return Column.from_buffers(
+    made = Column.from_buffers(
         found.dtype, len(view), {"data": found, "validity": mask}, nulls=Nulls("bytemask", missing)
     )
+    if found.dtype.kind in ("datetime", "timedelta") and found.device.is_host:
+        return _without_nat(made, found, copy)
+    return made
+
+
+def _without_nat(column: "Column", data: "Any", copy: "bool | None") -> "Column":
+    """Times beside a mask that hides each NaT, which is null, masked or not; one that does not is made anew."""
+    from lend._core import copies
+    from lend.columns import forms
+    from lend.columns.anatomy import Anatomy
+    from lend.columns.column import Column
+    from lend.columns.nullness import Nulls
+    from lend.views import values
+
+    n = len(column)
+    times = Column.from_buffers(data.dtype, n, {"data": data}, nulls=Nulls("nat"))
+    if not times.null_count:
+        return column
+    hidden = []
+    for each in (column, times):
+        room = values.fresh(n)
+        forms.write_mask(Anatomy(each), room.ptr, 0, n)
+        hidden.append(int.from_bytes(bytes(room), "little"))
+    own, other = hidden
+    if own | other == own:
+        return column
+    if copy is False:
+        raise CopyRequired.build(
+            "NaT is null, and the mask beside it does not hide it: copy=False forbids a mask that does",
+            came=describe.came(data),
+            remedy="copy=None, which makes a mask of all nulls in a copy",
+        )
+    mask = (own | other).to_bytes(n, "little")
+    copies.note(describe.came(data), "NaT that its mask does not hide: a mask of all nulls", n)
+    return Column.from_buffers(data.dtype, n, {"data": data, "validity": mask}, nulls=Nulls("bytemask", 1))
 
 
 @lets_go

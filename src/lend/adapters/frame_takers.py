@@ -7,62 +7,22 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 import sys
 
 from lend.adapters import alignment
-from lend.adapters.rules import Reason
+from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
 from lend.columns.joining import nothing
-from lend.errors import UnsupportedLayout, UnsupportedType
+from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from lend.columns.column import Column
     from lend.dtypes import DType
     from lend.tables.table import Table
 
-SHARED = 0
 READER = "pyarrow.lib.RecordBatchReader"
 ONE_CHUNK = ("pyarrow.lib.RecordBatch", "pyarrow.lib.Array", "arro3.core._core.RecordBatch", "arro3.core._core.Array")
-TO_COME = "what is copied shows when the rows come"
-
-
-class Verdict:
-    """What a library does with one column.
-
-    Attributes
-    ----------
-    nbytes : int or None
-        Bytes that it copies; None where only it knows.
-    why : str
-        The reason, "" where it shares.
-    becomes : str or None
-        The type that it makes of it, where that is another.
-    who : str
-        Who copies: "target", or "lend".
-    theirs : str
-        What the target copies beside, where lend copies too; "" where it copies nothing.
-    """
-
-    __slots__ = ("becomes", "nbytes", "theirs", "who", "why")
-
-    def __init__(
-        self,
-        nbytes: "int | None" = SHARED,
-        why: str = "",
-        becomes: "str | None" = None,
-        who: str = "target",
-        theirs: str = "",
-    ) -> None:
-        self.who = who
-        self.theirs = theirs
-        self.nbytes = nbytes
-        self.why = why
-        self.becomes = becomes
-
-    @property
-    def shares(self) -> bool:
-        return self.nbytes == SHARED and not self.theirs
 
 
 class Taker:
@@ -123,36 +83,6 @@ class Taker:
         self.classes, self.options, self.unique = classes, options, unique
 
 
-def parts_of(dtype: "DType") -> "Iterator[DType]":
-    """A dtype and all that it is made of."""
-    yield dtype
-    if dtype.kind == "extension" and dtype.value_type is not None:
-        yield from parts_of(dtype.value_type)
-        return
-    for _, child in dtype.children:
-        yield from parts_of(child)
-    if dtype.dictionary is not None:
-        yield from parts_of(dtype.dictionary)
-
-
-def format_of(dtype: "DType") -> str:
-    """Arrow's format of what lend makes of a dtype for Arrow data."""
-    if dtype.name == "bool":
-        return "b"
-    if dtype.kind == "bytes":
-        return f"w:{dtype.itemsize}"
-    if dtype.kind == "datetime" and dtype.unit == "D":
-        return "tdD"
-    return dtype.newbyteorder("native").arrow
-
-
-def refused(column: "Column", library: str, what: str, remedy: "str | Sequence[str] | None" = None) -> UnsupportedType:
-    name = f"column {column.name!r}" if column.name else "this column"
-    return UnsupportedType.build(
-        f"{library} has no {what}: {name} is {column.dtype}", came=column._describe(), remedy=remedy
-    )
-
-
 def _vendor(column: "Column", library: str) -> None:
     """Formats of one library alone."""
     for dtype in parts_of(column.dtype):
@@ -166,8 +96,12 @@ def _vendor(column: "Column", library: str) -> None:
 def _shared_by(library: str) -> "Callable[..., Verdict]":
     def judge(column: "Column", rows: "int | None") -> Verdict:
         _vendor(column, library)
-        why = alignment.why(column, library, 16) if library == "arro3" and rows else None
-        return Verdict() if why is None else Verdict(None, why)
+        if library == "pyarrow":
+            return Verdict()
+        why = alignment.why(column, library, 16) if rows else None
+        ordered = any(dtype.dictionary is not None and dtype.ordered for dtype in parts_of(column.dtype))
+        becomes = "a dictionary that does not say that it is ordered" if ordered else None
+        return Verdict(SHARED, "", becomes) if why is None else Verdict(None, why, becomes)
 
     return judge
 
@@ -219,7 +153,10 @@ def _pyarrow_table(table: "Table", form: "str | None" = None) -> "Any":
     if form != "pyarrow.lib.RecordBatch":
         return made
     batches = made.to_batches()  # one, or none of no rows
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], made.schema)
+    if batches:
+        return batches[0]
+    # an array of no elements by `pa.array([], type)` is not to be had of each type: of unions, of lists of extensions
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in made.schema], schema=made.schema)
 
 
 def _arro3_column(column: "Column", form: "str | None" = None) -> "Any":
@@ -243,14 +180,15 @@ _POLARS_HAS_NO = {
     "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
     "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
 }  # fmt: skip
-_OTHERS = "the other columns: lend.table(x, columns=[...])"
+OTHERS = "the other columns: lend.table(x, columns=[...])"
 _INTERVALS = (
-    "numbers in its place: epoch_us(...) in a query of duckdb's; or of Python values, lend.column(x).tolist()", _OTHERS,
+    "its parts as Python values, lend.column(x).tolist(); of duckdb's numbers in its place, epoch_us(...) in the query",
+    OTHERS,
 )  # fmt: skip
 # of a nested type nothing but the whole is made anew
 _INSTEAD = {
     "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
-    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', _OTHERS),
+    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', OTHERS),
 }  # fmt: skip
 
 
@@ -266,9 +204,9 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         if format == "+w:0":
             what = "list of 0 elements each (it panics of one)"
         if what is not None:
-            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", _OTHERS)
+            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", OTHERS)
             if what == "union":
-                anew = ("its parts: lend.column(x).children", _OTHERS)
+                anew = ("its parts: lend.column(x).children", OTHERS)
             raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
         if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
@@ -288,6 +226,9 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         elif format == "tdm" or format.startswith("tss:"):
             becomes = "Datetime(ms)"
             copies.append(f"polars makes Datetime(ms) of {dtype}")
+        elif format == "tDs":
+            becomes = "Duration(ms)"
+            copies.append("polars makes Duration(ms) of seconds")
         elif format.startswith("w:"):
             copies.append("polars has bytes in views, and makes them of these")
             becomes = "Binary"
@@ -300,7 +241,7 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
     return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
 
 
-def _polars_series(column: "Column", form: "str | None" = None) -> "Any":
+def _polars_series(column: "Column", form: "str | None" = None, names: "str | None" = None) -> "Any":
     import polars as pl
 
     return pl.Series(column.name, column).alias(column.name)
@@ -318,32 +259,30 @@ def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None"
     return made if form is None or form.endswith(".DataFrame") else made.lazy()
 
 
-def unique(table: "Table", names: "str | None") -> "list[str]":
-    """The names, with a number behind those that were there before, if that was asked for."""
+def check_names(names: "Any") -> None:
+    """Refuse a value that the option `names` does not have."""
     if names not in (None, "unique"):
         raise ValueError(f'names is "unique", or not given, not {names!r:.40}')
+
+
+def unique(table: "Table", names: "str | None") -> "list[str]":
+    """The names, with a number behind those that were there before, if that was asked for."""
+    check_names(names)
     if names is None:
         return list(table.names)
-    return _numbered(table.names, str, set(table.names))
-
-
-def _numbered(names: "Sequence[str]", key: "Callable[[str], str]", kept: "set[str]") -> "list[str]":
-    """The names, with the first free number behind one whose key was there before; `kept` are no free ones."""
-    found = []
-    seen: set[str] = set()
-    numbers: dict[str, int] = {}  # all below are in use
-    for name in names:
-        chosen, number = name, numbers.get(key(name), 0)
-        while key(chosen) in seen or (number and key(chosen) in kept):
-            number += 1
-            chosen = f"{name}_{number}"
-        numbers[key(name)] = number
-        seen.add(key(chosen))
-        found.append(chosen)
-    return found
+    return numbered(table.names, str, set(table.names))
 
 
 # -- duckdb --------------------------------------------------------------------------------------------------------
+
+
+# formats of Arrow -> what there is of them in duckdb
+_OF_DUCKDB = {
+    "tdm": "DATE",
+    "tts": "TIME, of microseconds",
+    "ttm": "TIME, of microseconds",
+    "+r": "the values of its runs",
+}
 
 
 def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
@@ -365,10 +304,19 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
         if format == "tDn":
             what = "interval of nanoseconds (it drops them)"
             raise refused(column, "duckdb", what, 'lend.to(lend.column(x), "pyarrow").cast("duration[us]")')
-        if dtype.zone is not None:
+        if format == "tin":
+            becomes = "INTERVAL, of whole microseconds"
+            if _below_a_microsecond(column):
+                what = "interval of nanoseconds (it drops them)"
+                raise refused(column, "duckdb", what, ("intervals of whole microseconds", OTHERS))
+        elif dtype.zone is not None:
             becomes = "TIMESTAMP WITH TIME ZONE, in the zone of the connection"
         elif format.startswith("tD"):
             becomes = "INTERVAL"
+        elif format in _OF_DUCKDB:
+            becomes = _OF_DUCKDB[format]
+        elif format.startswith("w:"):
+            becomes = "BLOB, of any width"
         elif dtype.dictionary is not None:
             becomes = "the values, decoded"
         elif dtype.kind == "extension":
@@ -378,9 +326,20 @@ def _judge_duckdb(column: "Column", rows: "int | None") -> Verdict:
     return Verdict(None, "duckdb copies what it reads, when a query runs", becomes)
 
 
+def _below_a_microsecond(column: "Column") -> bool:
+    """Whether an interval of a column, or of what it is made of, has nanoseconds that are no whole microseconds."""
+    for chunk in column.chunks:
+        if format_of(chunk.dtype) == "tin":
+            if any(value is not None and value[2] % 1000 for value in chunk.tolist()):
+                return True
+        elif any(map(_below_a_microsecond, (*chunk.children, *filter(None, [chunk.dictionary])))):
+            return True
+    return False
+
+
 def _duckdb_names(names: "Sequence[str]") -> "list[str]":
     """As duckdb has them: none without a letter, and none that differs from one before by the case alone."""
-    return _numbered([name or f"v{place}" for place, name in enumerate(names)], _folded, set())
+    return numbered([name or f"v{place}" for place, name in enumerate(names)], _folded, set())
 
 
 def _folded(name: str) -> str:
@@ -410,6 +369,7 @@ def _judge_pandas(
 ) -> Verdict:
     from lend.adapters import pandas_giving
 
+    _vendor(column, "pandas")
     giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
     if rows is None:
         return Verdict(None, TO_COME, who="lend")
@@ -470,4 +430,4 @@ TAKERS = {
     ),
 }  # fmt: skip
 
-__all__ = ["TAKERS", "Reason", "Taker", "Verdict", "parts_of", "refused", "unique"]
+__all__ = ["TAKERS", "Taker", "check_names", "unique"]

@@ -9,7 +9,7 @@ blocks of a frame (`_mgr`), and data and mask of its masked arrays (`_data`, `_m
 
 from lend._core import copies
 from lend._core.letting_go import lets_go
-from lend.adapters import columns
+from lend.adapters import columns, pandas_nested
 from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
@@ -141,7 +141,9 @@ def _of_values(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
         raise UnsupportedType.build(
             f"{kinds.called(name)} is sparse: its values do not lie one after the other",
             came=f"pandas {values.dtype}[{len(values)}]",
-            remedy="x.sparse.to_dense(), a copy",
+            remedy="numpy.asarray(x), a copy; or of a Series x.sparse.to_dense()"
+            if wish.what == "column"
+            else f"x[{name!r}].sparse.to_dense(), a copy, in its place",
         )
     if kind == "object":
         return _objects(values, name, wish)
@@ -278,7 +280,13 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
         for side, end in (("left", values.left), ("right", values.right))
     ]
     dtype = kinds.interval_dtype(values.dtype, ends[0].dtype, ends[1].dtype)
-    return Column.from_buffers(dtype, len(values), {}, children=ends, name=name)
+    shown: dict[str, Any] = {}
+    if ends[0].null_count:  # an interval is null where its ends are, and a struct says so by itself
+        came = f"pandas {values.dtype}[{len(values)}]"
+        wish.check(kinds.called(name), "has nulls that its ends alone tell (a bit for each)", came, "copy=None")
+        shown["validity"] = pandas_nested.valid_bits(ends[0])
+        copies.note(came, "nulls of intervals", len(shown["validity"]))
+    return Column.from_buffers(dtype, len(values), shown, children=ends, name=name)
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------
@@ -292,8 +300,12 @@ def _objects(values: "Any", name: str, wish: _Wish) -> "Column":
     array = values if hasattr(values, "strides") else values.to_numpy(copy=False)
     found = infer_dtype(array, skipna=True)
     came = f"pandas {values.dtype}[{len(array)}]"
-    if found == "empty" or (found != "string" and isna(array).all()):
-        return _named(kinds.nulls_column(len(array)), name)
+    if found != "string":
+        missing = isna(array)
+        if found == "empty" or missing.all():
+            return _named(kinds.nulls_column(len(array)), name)
+        if all(isinstance(value, str) for value, lost in zip(array, missing, strict=True) if not lost):
+            found = "string"  # NaT and the like are no text, and null all the same
     wish.check(
         kinds.called(name),
         "is of Python objects, shared with nobody (object strings)",
@@ -320,8 +332,25 @@ def _mixed(array: "Any", name: str, came: str, what: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{kinds.called(name)} is of objects: row {row} is {columns.article(full_name(type(array[row])))}, no text",
         came=came,
-        remedy=f"lend.{what}(x, nested=True), where pyarrow finds a type for all, also in lend.to; or .astype()",
+        remedy=f"lend.{what}(x, nested=True), also in lend.to: values of the type that pyarrow finds for all"
+        if _is_of_one_type(array)
+        else f'text of each: lend.column({"x" if what == "column" else f"x[{name!r}]"}.astype("str")); '
+        "pyarrow finds no one type for all",
     )
+
+
+def _is_of_one_type(array: "Any") -> bool:
+    """Whether pyarrow makes values of objects; True where it is not there to say so."""
+    module: Any = kinds.imported("pyarrow")
+    if module is None:
+        return True
+    try:
+        module.array(array, from_pandas=True)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - a converter raises what it likes: that it does is the answer
+        return False
+    return True
 
 
 def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":
@@ -336,12 +365,15 @@ def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":
                 from pandas import isna
 
                 return module.Series([None if lost else value for value, lost in zip(array, isna(array), strict=True)])
-            return module.array(array, type=module.large_string() if text else None, from_pandas=True)
+            made = module.array(array, type=module.large_string() if text else None, from_pandas=True)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - a converter raises what it likes: it becomes the cause of ours
             missing = error
             break
+        if not text:
+            pandas_nested.check_same(array, made, kinds.called(name), came)
+        return made
     if missing is not None:
         row = next((i for i, value in enumerate(array) if kinds.is_no_utf8(value)), None)
         raise UnsupportedType.from_producer(

@@ -5,7 +5,7 @@ What pandas gets is read-only for it: it copies before it writes.
 """
 
 from lend._core import copies
-from lend.adapters import numpy_masked, pandas_categories, pandas_index
+from lend.adapters import numpy_masked, pandas_categories, pandas_index, pandas_nested
 from lend.adapters import pandas_kinds as kinds
 from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
@@ -93,6 +93,10 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     in_numpy = kind in ("datetime", "timedelta") and column.dtype.unit in _UNITS
     if isinstance(nulls, tuple) and column.null_count and kind not in _NUMBERS and not in_numpy:
         raise _no_nulls(column, f"lend puts no value under those of {column.dtype!s:.100}", _FILLED)
+    from lend.adapters import text
+
+    if text.is_padded(column):
+        return _strings(column, dtype_backend)
     if dtype_backend == "pyarrow" and kind != "text":
         return _arrow(column, copy)
     if kind == "dictionary":
@@ -266,7 +270,8 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     nan = column.metadata.get(b"pandas.dtype") != b"string" and backend != "numpy_nullable"
     giving = Giving(column, "str" if nan else "string")
     views = column.dtype.kind == "utf8_view"
-    drafts = [_arrow_draft(part, copy and not views) for part in column.chunks]
+    # of views pyarrow writes all anew but the bits of the nulls
+    drafts = [_arrow_draft(part, copy and (not views or part.buffer_facts(0) is not None)) for part in column.chunks]
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
         if part.dtype.kind == "utf8" and len(part):
@@ -294,8 +299,10 @@ def _strings(column: "Column", backend: str) -> Giving:
     from lend.adapters import text
 
     _pyarrow(column)
-    giving = Giving(column, "str")
-    giving.wrote(None if len(column) else 0, "pyarrow makes text of NumPy's strings")
+    is_text = column.dtype.kind == "text"
+    giving = Giving(column, "str" if is_text else "arrow")
+    made = "text of NumPy's strings" if is_text else "binary of NumPy's bytes, without padding"
+    giving.wrote(None if len(column) else 0, f"pyarrow makes {made}")
     giving.values = lambda: plan(text.column_of(column, "pyarrow"), backend).values()
     return giving
 
@@ -365,7 +372,7 @@ def _period(column: "Column", copy: bool) -> "Giving | None":
         dtype = pd.PeriodDtype(_said(column, "freq"))
     except (AttributeError, TypeError, ValueError):
         return None
-    values = _ran(giving, run_of(column, Wish("pandas", storage=True, native=True, copy=copy)), copy)
+    values = _ran(giving, run_of(column, Wish("pandas", BESIDE, storage=True, native=True, copy=copy)), copy)
     giving.values = lambda: pd.arrays.PeriodArray(values(), dtype=dtype)
     return giving
 
@@ -373,13 +380,16 @@ def _period(column: "Column", copy: bool) -> "Giving | None":
 def _interval(column: "Column", copy: bool) -> "Giving | None":
     """The same of intervals."""
     closed = _said(column, "closed")
-    sides = tuple(name for name, _ in column.dtype.children)
-    if sides != ("left", "right") or closed not in ("left", "right", "both", "neither"):
+    names = tuple(name for name, _ in column.dtype.children)
+    if names != ("left", "right") or closed not in ("left", "right", "both", "neither"):
         return None
-    if len(column.chunks) != 1 or _own_nulls(column):
+    if len(column.chunks) != 1:
         return None
     start, stop = column.offset, column.offset + len(column)
-    ends = [plan(child[start:stop], copy=copy) for child in column.children]
+    sides = [child[start:stop] for child in column.children]
+    if _own_nulls(column) and not pandas_nested.tells_nulls(sides[0], column):
+        return None
+    ends = [plan(side, copy=copy) for side in sides]
 
     def made() -> "Any":
         import pandas as pd

@@ -87,6 +87,14 @@ def _named(series: "Any") -> str:
     return str(series.name)
 
 
+@guarded
+def made_anew(obj: "Any") -> "list[tuple[str, int]]":
+    """The columns of a frame or Series whose codes polars writes anew each time it hands them on, with the bytes."""
+    kind = sys.modules["polars"].Categorical
+    series = obj.get_columns() if shows(type(obj), "get_columns") else [obj]
+    return [(part.name, 4 * len(part)) for part in series if part.dtype is kind or type(part.dtype) is kind]
+
+
 def _objects(obj: "Any", name: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"the column {name!r} is of Python objects, which are nobody's to lend",

@@ -95,7 +95,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
             came=facts.came,
             remedy=[
                 'lend.to(lend.column(x), "pyarrow"), which makes a null of each NaT'
-                if dtype.unit in _UNITS and dtype.multiplier in (None, 1)
+                if dtype.unit in (*_UNITS, "D") and dtype.multiplier in (None, 1)
                 else f'lend.to(x, "numpy").astype("{dtype.kind}64[ns]"), or another of the units s, ms, us, ns',
                 way_out(dtype, rules.form),
             ],
@@ -103,7 +103,7 @@ def refuse_for_array(facts: "Any", rules: Rules) -> "LendError | None":
     if dtype.kind == "bool" and dtype.lanes == 1:
         return None
     if dtype.kind in ("opaque", "bytes") and dtype.itemsize:
-        return None  # the padding of fixed bytes stays: Arrow has no other word for it
+        return None  # as they lie: who pads them goes as a column, unless this class was asked for
     return _has_number(facts, rules)
 
 

@@ -6,7 +6,9 @@ Columns that lie evenly in one lease, as those of a block of pandas or of an arr
 from lend._core import copies
 from lend._core.letting_go import lets_go
 from lend.columns import forms, refusals
+from lend.columns.anatomy import Anatomy
 from lend.columns.parts import beside
+from lend.columns.run_elements import inexact
 from lend.errors import CopyRequired, LendError, UnsupportedType
 from lend.tables import index_note
 
@@ -62,12 +64,34 @@ def array(table: "Table", dtype: "Any" = None, copy: "bool | None" = None) -> "A
                     "or the column with a value for null: lend.to(column, ..., nulls=('fill', value))",
                 ],
             )
+        if wanted is None and numbers and found.kind in "fc":
+            _check_exact(column, found)
         start = 0
         for part in column.chunks:
             made[start : start + len(part), place] = _numbers(part) if numbers else _objects(part)
             start += len(part)
     copies.note(f"{len(columns)} columns of {len(table)} rows", "__array__ of a table", made.nbytes)
     return made if wanted is None or wanted == found else _converted(made, wanted, table)
+
+
+def _check_exact(column: "Column", found: "Any") -> None:
+    """Refuse integers that the floats which all columns have in common do not hold."""
+    first = 0
+    for part in column.chunks:
+        wrong = inexact(Anatomy(part)) if column.dtype.kind in ("int", "uint") else -1
+        if wrong >= 0:
+            raise UnsupportedType.build(
+                f"element {first + wrong} of {refusals.named(column)} is beyond 2**53, and {found}, which the columns "
+                "have in common, does not hold it exactly",
+                wanted=str(found),
+                came=refusals.came(column),
+                remedy=[
+                    "numpy.asarray(x, dtype=object): the values as Python objects",
+                    'lend.to(x, "numpy"): an array of each column',
+                    f'numpy.asarray(x, dtype="{found}"), which rounds',
+                ],
+            )
+        first += len(part)
 
 
 def _block(columns: "Sequence[Column]") -> "Any":

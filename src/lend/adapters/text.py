@@ -1,13 +1,13 @@
 """Text of NumPy's (of one width, of any length, of Python objects) as that of Arrow: made by pyarrow or polars."""
 
-from lend._core import copies
+from lend._core import copies, kernels
 from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.adapters.rules import is_installed
 from lend.columns import refusals
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
-from lend.views import describe
+from lend.views import describe, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,31 @@ def column_of(column: "Column", first: str) -> "Column":
     from lend.front_columns import take_column
 
     came = refusals.came(column)
-    return named(_made(column.tolist(), refusals.named(column), came, take_column, first), column.name)
+    found = column.tolist()
+    return named(_made(found, refusals.named(column), came, take_column, first, column.dtype.kind), column.name)
+
+
+def is_padded(column: "Column") -> bool:
+    """Whether NULs of which NumPy knows nothing end one of its fixed bytes, which are made binary without them then."""
+    return column.dtype.kind == "bytes" and any(map(_ends_with_nul, column.chunks))
+
+
+def _ends_with_nul(chunk: "Column") -> bool:
+    from lend.columns.anatomy import Anatomy
+
+    parts = Anatomy(chunk)
+    if not parts.n or not parts.width:
+        return False
+    last = values.fresh(parts.n)
+    kernels.gather(last.ptr, 1, parts.at(0) + parts.width - 1, parts.step, 1, 1, parts.n)
+    return b"\0" in bytes(last)
+
+
+def nbytes_of(column: "Column", first: str) -> int:
+    """Bytes of the text that `column_of` makes; what is made to count them is counted nowhere."""
+    with copies.LookedAt() as made:
+        column_of(column, first)
+    return made[0].nbytes
 
 
 def holds_strings(obj: "Any") -> bool:
@@ -54,8 +78,8 @@ def _kind(obj: "Any") -> str:
 
 def of_strings(obj: "Any", take: "Take", copy: "bool | None") -> "Column":
     """Strings of any length, in a counted copy; what stands for null is null."""
-    came, values = guarded(lambda asked: _strings(asked, copy))(obj)
-    return _made(values, "this array", came, take)
+    came, found = guarded(lambda asked: _strings(asked, copy))(obj)
+    return _made(found, "this array", came, take)
 
 
 def _strings(obj: "Any", copy: "bool | None") -> "tuple[str, list[Any]]":
@@ -72,13 +96,13 @@ def _strings(obj: "Any", copy: "bool | None") -> "tuple[str, list[Any]]":
 
 def of_objects(view: "View", take: "Take", copy: "bool | None") -> "Column | None":
     """Python's strings, None for null; None where anything else is among them."""
-    values = view.tolist() if view.dtype.kind == "object" else []
-    if not any(isinstance(value, str) for value in values):
+    found = view.tolist() if view.dtype.kind == "object" else []
+    if not any(isinstance(value, str) for value in found):
         return None
-    if not all(value is None or isinstance(value, str) for value in values):
+    if not all(value is None or isinstance(value, str) for value in found):
         return None
     _check(copy, describe.came(view))
-    return _made(values, "this array", describe.came(view), take)
+    return _made(found, "this array", describe.came(view), take)
 
 
 def _check(copy: "bool | None", came: str) -> None:
@@ -90,18 +114,20 @@ def _check(copy: "bool | None", came: str) -> None:
         )
 
 
-def _made(values: "list[Any]", what: str, came: str, take: "Take", first: str = "pyarrow") -> "Column":
+def _made(
+    found: "list[Any]", what: str, came: str, take: "Take", first: str = "pyarrow", kind: str = "text"
+) -> "Column":
     name = library(what, came, first)
     module: Any = kinds.imported(name)
     try:
         if name == "polars":
-            made = module.Series(values, dtype=module.String)
+            made = module.Series(found, dtype=module.String if kind == "text" else module.Binary)
         else:
-            made = module.array(values, type=module.large_string())
+            made = module.array(found, type=module.large_string() if kind == "text" else module.large_binary())
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        row = next((i for i, value in enumerate(values) if kinds.is_no_utf8(value)), None)
+        row = next((i for i, value in enumerate(found) if kinds.is_no_utf8(value)), None)
         raise UnsupportedType.from_producer(
             error,
             f"{what} is of strings that are no text"
@@ -111,5 +137,5 @@ def _made(values: "list[Any]", what: str, came: str, take: "Take", first: str = 
             came=came,
         ) from error
     column = take(made, None)
-    copies.note(came, "strings of NumPy's as text", kinds.nbytes_of(made))
+    copies.note(came, f"strings of NumPy's as {'text' if kind == 'text' else 'binary'}", kinds.nbytes_of(made))
     return column

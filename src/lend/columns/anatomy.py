@@ -252,5 +252,16 @@ def packed_value(column: "Column", value: "Any") -> bytes:
     raise UnsupportedType.build(
         f"{value!r:.60} is no value of {column.dtype}, so that none is filled in or looked for",
         came=refusals.came(column),
-        remedy="a value of its own type",
+        remedy=_OWN.get(column.dtype.kind, "a value of its own type"),
     )
+
+
+# what is taken for a value under nulls, by the kind of the dtype
+_OWN = {
+    "datetime": "a datetime, a date, a numpy.datetime64 or a pandas.Timestamp that is exact in its unit, and has a "
+    "zone where it has one; or the number that is stored",
+    "date": "a date or a numpy.datetime64 of a whole day; or the number that is stored",
+    "time": "a datetime.time that is exact in its unit; or the number that is stored",
+    "timedelta": "a timedelta, a numpy.timedelta64 or a pandas.Timedelta that is exact in its unit; or the number that "
+    "is stored",
+}

@@ -13,6 +13,8 @@ from lend._core.column cimport (
 from lend.protocols cimport arrow
 from lend.views.lent cimport call_hook
 
+from lend.protocols.classes import representation_of
+
 cdef dict devices = {}  # 1: the Device of all memory of the host, made once; in a dict, which threads may share
 cdef tuple NULL_KINDS = ("none", "nan", "sentinel", "bitmask", "bytemask", "nat")
 
@@ -240,8 +242,15 @@ cdef class Column:
         return held(single(self, "owner"))
 
     @property
+    def native(self):
+        """Whose data it was taken from, "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf", "jax"; None of
+        others, and where anything was changed."""
+        held(self)
+        return None if self.origin is None else representation_of(type(self.origin))
+
+    @property
     def native_object(self):
-        """What it was taken from, while nothing was changed; else None."""
+        """What it was taken from, while nothing was changed here; else None. It shows what its library writes to it."""
         held(self)
         return self.origin
 

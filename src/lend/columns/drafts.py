@@ -115,6 +115,22 @@ def _written(part: "Filling") -> int:
     return part.nbytes if isinstance(part, Writing) else 0
 
 
+def shows_writes(draft: Draft) -> bool:
+    """Whether it keeps memory that may be written to, so that a later write shows in what is made of it."""
+    if draft.same:
+        return bool(len(draft.source)) and draft.source.dtype.kind != "null" and not draft.source.readonly
+    if any(map(_is_writable, draft.buffers.values())):
+        return True
+    parts = [*draft.children, *(draft.chunks or ()), *([draft.dictionary] if draft.dictionary else ())]
+    return any(map(shows_writes, parts))
+
+
+def _is_writable(part: "Filling") -> bool:
+    if isinstance(part, tuple):
+        return any(map(_is_writable, part))
+    return not isinstance(part, Writing) and bool(part.nbytes) and not part.readonly
+
+
 def _made(part: "Filling") -> "Any":
     if isinstance(part, tuple):
         return [_made(each) for each in part]

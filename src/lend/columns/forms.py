@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import refusals, roles
+from lend.columns import moments, refusals, roles
 from lend.columns.anatomy import FLOATS, NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, lead_of, merged, retyped, unchanged
@@ -271,8 +271,9 @@ def _masked_chunk(column: Column) -> Draft:
     if parts.form == "bytemask" and parts.missing:
         return unchanged(column)
     draft = kept(parts, lead_of(parts, keeps_bits=parts.layout == "bits"))
-    draft.nulls, n = MASK, parts.n + draft.offset
-    draft.buffers["validity"] = Writing(n, lambda to: write_mask(parts, to, -draft.offset, n))
+    lead = draft.offset  # a draft that its own writing closes over would go by the collector alone
+    draft.nulls, n = MASK, parts.n + lead
+    draft.buffers["validity"] = Writing(n, lambda to: write_mask(parts, to, -lead, n))
     draft.reasons = [_NULLS[parts.form] if parts.form != "bitmask" else "nulls as bits"] if parts.form != "none" else []
     draft.reasons = draft.reasons or ["no mask"]
     return draft
@@ -317,6 +318,7 @@ def _filled_chunk(column: Column, value: "Any", merge: bool) -> Draft:
     parts = Anatomy(column)
     if parts.layout == "bits":
         return _filled_bits(parts, value)
+    value = moments.as_number(parts.dtype, value)
     _check_fillable(parts, value)
     stored = stored_as(parts.dtype)
     if isinstance(value, str) and value == parts.form:

@@ -10,7 +10,7 @@ from lend.columns import refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.parts import elements, mask_bytes
 from lend.dtypes.dtype import logical_of
-from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, LendError, UnsupportedLayout, UnsupportedType, change_remedy
 from lend.views import values
 
 TYPE_CHECKING = False
@@ -141,10 +141,10 @@ def no_array(column: "Column", refusal: LendError) -> LendError:
     """The same refusal under copy=False: whatever array there may be of it, in another way, is none of its memory."""
     if type(refusal) is not UnsupportedType:
         return refusal
-    try:
-        column.to("numpy")
-    except UnsupportedType as told:
-        refusal = told
+    refusal = _refused(column) or refusal
+    if isinstance(refusal, CopyRequired):
+        change_remedy(refusal, 'lend.to(x, "numpy"), in a copy that is counted')  # numpy.asarray(x) makes none of it
+        return refusal
     return CopyRequired.build(
         f"{refusal.fact}: an array of it is made anew, which copy=False forbids",
         came=refusal.came,
@@ -152,6 +152,16 @@ def no_array(column: "Column", refusal: LendError) -> LendError:
     )
 
 
+def _refused(column: "Column") -> "LendError | None":
+    """What NumPy's array of a column, of its own memory, is refused for."""
+    try:
+        column.to("numpy", copy=False)
+    except LendError as told:
+        return told.with_traceback(None)  # or it would hold this frame, which holds it
+    return None
+
+
+@lets_go
 def written_array(column: "Column", dtype: "Any", copy: "bool | None") -> "Any":
     """An array of NumPy's of what lies in several chunks, or in bits: a counted copy, or CopyRequired."""
     try:

@@ -111,7 +111,15 @@ def has_nulls(column: "Column", count: int) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} has {count} null{'' if count == 1 else 's'}, and a View has no word for them",
         came=came(column),
-        remedy='lend.column(x).buffers["data"] and ["validity"] of it, each handed on by itself',
+        remedy=[
+            'lend.to(x, "numpy.ma"), a mask beside the values; or lend.to(x, "numpy", nulls="object"), None among them',
+            *(
+                ['lend.to(x, "numpy", nulls="nan"): floats, NaN under the nulls']
+                if column.dtype.kind in ("int", "uint", "float")
+                else []
+            ),
+            'lend.column(x).buffers["data"] and ["validity"] of it, each handed on by itself',
+        ],
     )
 
 

@@ -4,7 +4,7 @@ import struct
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms
+from lend.columns import forms, moments
 from lend.columns import run_refusals as refused
 from lend.columns.anatomy import NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.numbers import packed
@@ -42,7 +42,7 @@ def fixed(columns: "list[Column]", dtype: DType, wish: Wish, whole: "Column") ->
     chunks = [_Chunk(column, dtype.kind == "datetime" and int(stored_as(column.dtype).itemsize) == 4)
               for column in columns]  # fmt: skip
     n = sum(chunk.parts.n for chunk in chunks)
-    count = 0 if wish.nulls is BESIDE else _nulls(columns, wish)
+    count = 0 if wish.nulls is BESIDE else _nulls(columns)
     if count:
         dtype = _filled(chunks, dtype, count, wish, whole)
     if dtype.kind in ("datetime", "timedelta"):
@@ -70,12 +70,10 @@ def fixed(columns: "list[Column]", dtype: DType, wish: Wish, whole: "Column") ->
     return run
 
 
-def _nulls(columns: "Sequence[Column]", wish: Wish) -> int:
-    """Elements that are null, also by a dictionary; not those that stored numbers say, where these are asked for."""
+def _nulls(columns: "Sequence[Column]") -> int:
+    """Elements that are null, also by a dictionary."""
     found = 0
     for column in columns:
-        if wish.storage and wish.nulls is None and column.nulls.kind in ("nat", "sentinel", "nan"):
-            continue
         if column.dictionary is not None and column.dictionary.null_count:
             found += column.null_count
         else:
@@ -145,7 +143,7 @@ def _filled(chunks: "list[_Chunk]", dtype: DType, count: int, wish: Wish, whole:
     first = 0
     for chunk in chunks:
         chunk.floats = True
-        wrong = _inexact(chunk.parts)
+        wrong = inexact(chunk.parts)
         if wrong >= 0:
             raise refused.inexact(whole, first + wrong, wish)
         first += chunk.parts.n
@@ -158,13 +156,14 @@ def _value(chunk: _Chunk, dtype: DType, value: "Any", whole: "Column", wish: Wis
         if value is not True and value is not False:
             raise refused.no_value(whole, value, wish)
         return bytes([value])
+    value = moments.as_number(dtype, value)
     if isinstance(value, bool) or dtype.kind not in ("int", "uint", "float", "bfloat", "datetime", "timedelta"):
         raise refused.no_value(whole, value, wish)
     days = packed(dtype, value) if chunk.days else None  # which is NumPy's, and wider than what is stored
     return days if days not in (None, _NAT) else packed_value(chunk.parts.column, value)
 
 
-def _inexact(parts: Anatomy) -> int:
+def inexact(parts: Anatomy) -> int:
     """The first valid integer that float64 does not hold, or -1: looked at through a small room, nothing is kept."""
     if parts.width < 8:
         return -1

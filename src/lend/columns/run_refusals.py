@@ -204,7 +204,7 @@ def no_array(column: "Column", dtype: "DType", wish: "Wish", *, inside: bool = F
         remedies = ["its parts: lend.column(x).buffers, each of which goes by any protocol"]
     elif kind == "struct":
         remedies = [_fields(column)]
-    elif kind == "null" and wish.numpy and wish.nulls is None:
+    elif kind == "null" and wish.nulls is None and wish.target != "numpy.ma":
         remedies = [_with(wish, 'nulls="nan"', "NaN throughout")]
     elif kind == "decimal":
         remedies = ['lend.to(lend.column(x), "pyarrow").cast("float64"), which rounds']

@@ -3,6 +3,7 @@
 from lend.columns import roles, scalars
 from lend.dtypes.dtype import DType
 from lend.errors import MalformedDescriptor
+from lend.protocols.classes import bases_of, full_name
 from lend.views import describe
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ def check(column: "Column", layout: int, place: int, role: str, by_bits: bool, w
     `by_bits` says of a validity that it is one of bits. Widths and byte orders were compared before.
     """
     told = part.dtype.newbyteorder("native")
-    if told.kind == "opaque" or told in ("uint8", "bytes[1]"):
+    if told.kind == "opaque" or told in ("uint8", "bytes[1]") or (told == "int8" and _is_of_arrow(part.owner.producer)):
         return
     if (role == "validity" and by_bits) or layout == _BITS:
         # words of bits are unsigned; signed numbers and bools say an element each
@@ -38,6 +39,11 @@ def check(column: "Column", layout: int, place: int, role: str, by_bits: bool, w
         wanted, fits = str(column.dtype), _is_stored(column.dtype, told)
     if not fits:
         raise _told_otherwise(column, role, wanted, part)
+
+
+def _is_of_arrow(producer: object) -> bool:
+    """Whether it is a Buffer of pyarrow's, which calls its bytes int8, whatever they are."""
+    return any(full_name(base) == "pyarrow.lib.Buffer" for base in bases_of(type(producer)))
 
 
 def _is_stored(dtype: DType, told: DType) -> bool:

@@ -44,9 +44,10 @@ _ELSEWHERE = {
     "size_t": "uint64", "half": "float16", "single": "float32", "float": "float64 float32", "double": "float64",
     "long double": "longdouble", "complex": "complex128 complex64", "csingle": "complex64", "cfloat": "complex64",
     "cdouble": "complex128", "boolean": "bool", "bool_": "bool", "bool8": "bool", "bf16": "bfloat16",
-    "integer": "int64", "str": "text[8]", "str_": "text[8]", "string": "utf8 text[8]", "unicode": "text[8]",
+    "integer": "int64", "str": "utf8 text[8]", "str_": "text[8]", "string": "utf8 text[8]", "unicode": "text[8]",
     "bytes": "bytes[8]", "bytes_": "bytes[8]", "void": "opaque[8]", "datetime": "datetime64[ns]",
-    "timestamp": "datetime64[ns]", "timedelta": "timedelta64[ns]", "duration": "timedelta64[ns]",
+    "large_string": "large_utf8", "string_view": "utf8_view", "halffloat": "float16", "duration": "timedelta64[ns]",
+    "timestamp": "datetime64[ns]", "timedelta": "timedelta64[ns]",
 }  # fmt: skip
 _OF_COLUMNS = [
     *("null", "bool_packed", "utf8", "large_utf8", "utf8_view", "binary", "large_binary", "binary_view", "date32"),
@@ -74,6 +75,19 @@ def _meant(text: str, names: "Container[str]") -> "list[str]":
     return [sign + name for name in found]
 
 
+def _of_arrow(text: str) -> "list[str]":
+    """The names of what pyarrow and polars write with a unit, a zone or a type within."""
+    name, _, rest = text.partition("[")
+    if not rest.endswith("]"):
+        return []
+    unit, _, zone = rest[:-1].replace('"', "").replace("'", "").partition(",")
+    zone = zone.strip().removeprefix("tz=").removeprefix("time_unit=")
+    kind = {"timestamp": "datetime64", "datetime": "datetime64", "duration": "timedelta64"}.get(name.lower())
+    if kind is None or unit not in ("s", "ms", "us", "ns"):
+        return {"date32": ["date32"], "date64": ["date64"], "string": ["utf8"]}.get(name, [])
+    return [f"{kind}[{unit}, {zone}]" if zone and kind == "datetime64" and zone != "None" else f"{kind}[{unit}]"]
+
+
 def no_dtype(dtype: object) -> TypeError:
     """Make the exception for what is no dtype at all."""
     came = repr(dtype) if isinstance(dtype, type) else type(dtype).__name__
@@ -95,7 +109,7 @@ def unknown_text(text: str, names: "Collection[str]") -> Exception:
         return UnsupportedType.build(
             f"lend has no dtype for the typestr {shortened(repr(text))} (bits, and Python objects that are no pointers)"
         )
-    meant = _meant(text, names)
+    meant = _meant(text, names) or _of_arrow(text)
     if meant:
         hint = " or ".join(f"{name!r}{_WIDTHS.get(name, '')}" for name in meant)
         return ValueError(f"{shortened(repr(text))} names no dtype; did you mean {hint}?")

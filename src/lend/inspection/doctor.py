@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lend.errors import CopyRequired, LendError
 from lend.front import view
 from lend.inspection.versions import version_of, versions
-from lend.plan.planner import protocol_of
+from lend.plan.facts import protocol_of
 from lend.protocols.order import ORDER
 from lend.protocols.refusals import name
 

@@ -342,10 +342,10 @@ def _nested(
 
 
 def _device_of(obj: Any) -> Device | None:
-    """Where a Column is; None of one that was released, and of a Table, whose columns tell."""
+    """Where a Column is; None of one that was released, or is being made, and of a Table, whose columns tell."""
     try:
         return getattr(obj, "device", None)
-    except LeaseLost:
+    except (LeaseLost, ValueError):  # no device has the code that stands there until its maker knows one
         return None
 
 

@@ -60,9 +60,11 @@ def explain(
     >>> lend.explain(b"1234", "memoryview", copy=True).bytes_copied
     4
     """
+    if target is None and device is None and not options and nulls is None:
+        from lend.plan.surveys import survey
+
+        return survey(obj, copy, alias_readonly)
     from lend.plan import planner
 
-    if target is None and device is None and not options and nulls is None:
-        return planner.survey(obj, copy, alias_readonly)
     drawn = planner.draw(obj, target, copy, device, nulls, alias_readonly, options, looking=True)
     return drawn.written_down()

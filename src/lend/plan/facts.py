@@ -1,12 +1,17 @@
 """Facts: what the rules of a target judge, of memory that was taken or that will be there when `to` takes it."""
 
+from lend import doors, front
 from lend.device import Device
 from lend.views import describe, packed
+from lend.views.buffers import Buffer
+from lend.views.producer import Producer
+from lend.views.view import View
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from lend.dtypes import DType
-    from lend.views.view import View
 
 
 class Facts:
@@ -132,3 +137,34 @@ class Facts:
                 marked = ", read-only" if self.readonly else ""
                 self._came = f"{self.dtype}[{', '.join(map(str, self.shape))}] {place}{marked}{comma}{lender}"
         return self._came
+
+
+# what memory on the host that is held by its object was not taken by
+_NEVER_HOST = ("buffer protocol", "CUDA array interface", "SYCL USM array interface")
+# what an array struct has no word for
+_NOT_IN_STRUCTS = ("datetime", "timedelta", "opaque", "bytes", "text", "object", "record")
+
+
+def protocol_of(obj: "Any", view: View) -> str:
+    """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
+    if type(obj) is View or type(obj) is Buffer or issubclass(type(obj), Producer):
+        return "lend itself"
+    owner = view.owner
+    pending = getattr(doors.adapter_of(obj), "unresolved", None)
+    written = None if pending is None else pending(obj)
+    if written is not None:
+        return str(written.door)
+    if owner.kind == "buffer" and owner.producer is not obj:
+        return "array method"
+    if owner.kind == "device":
+        return "SYCL USM array interface" if view.device.name == "oneapi" else "CUDA array interface"
+    names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
+    if owner.kind == "buffer" and "buffer protocol" in names:
+        return "buffer protocol"
+    dlpack = [name for name in names if name.startswith("DLPack")]
+    if owner.kind == "dlpack":
+        return dlpack[0] if dlpack else "DLPack"
+    others = [name for name in names if name not in dlpack and name not in _NEVER_HOST]
+    if "array struct" in others and view.dtype.kind in _NOT_IN_STRUCTS:
+        others.remove("array struct")
+    return others[0] if others else "unknown"

@@ -6,7 +6,7 @@ array: a part of the draft here is a draft of the planner of arrays, whose memor
 """
 
 from lend._core.letting_go import lets_go
-from lend.adapters.frame_takers import TO_COME
+from lend.adapters.verdicts import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
 from lend.columns.run_finding import run_of
@@ -268,7 +268,12 @@ class ArraysDraft:
         notes += [_left_out(self.left)] if self.left else frame.noted()
         if frame.rows is None:
             notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
-        if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and any(part.shares for part in self.parts):
+        if (
+            frame.taken_by == frame_words.AS_IT_LIES
+            and frame.rows
+            and any(part.shares for part in self.parts)
+            and frame_words.holds_pandas(frame.columns())
+        ):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=frame.came,

@@ -2,11 +2,13 @@
 
 from lend import front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import pandas_index
+from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import ONE_CHUNK, TO_COME, Taker, Verdict, told_to_pyarrow, unique
+from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
+from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
 from lend.columns.column import Column
+from lend.columns.drafts import Draft, shows_writes, unchanged
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend._core.copies import Copy
+
+
+_ANEW = "polars makes the codes of a Categorical anew each time it hands them on (those of an Enum lie there)"
 
 
 class FrameDraft:
@@ -78,7 +83,8 @@ class FrameDraft:
         if form in ONE_CHUNK and self.rows:
             self._check_chunks(form)
         for column in self.columns():
-            frame_words.check_host(column, taker.name, self.came)
+            if not column.device.is_host:
+                frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(
                 f"{taker.name} has no table without a column", came=self.came, remedy="a table of one column or more"
@@ -87,6 +93,7 @@ class FrameDraft:
             if reading.is_unvouched(column):
                 column.verify(full=True)
                 self.unvouched.append(column)
+        check_names(options.get("names"))  # of a column, too, which has one name
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
         if not taker.arrow:
@@ -107,8 +114,10 @@ class FrameDraft:
             verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
         self.at = None
-        copied = [(column, verdict) for column, verdict in self.would_copy() if verdict.why != TO_COME]
-        if copy is False and copied:
+        # nothing is asked for the bytes of a copy that nobody forbids
+        seen = self.would_copy() if copy is False else []
+        copied = [(column, verdict) for column, verdict in seen if verdict.why != TO_COME]
+        if copied:
             column, verdict = copied[0]
             price = f"{taker.name} copies"
             if all(one.nbytes is not None and not one.theirs for _, one in copied):
@@ -234,17 +243,25 @@ class FrameDraft:
     def _made(self) -> str:
         if self.taker is None:
             return _name_of(self.call)
-        return self.form or (self.taker.table if type(self.thing) is Table else self.taker.column) or self.taker.name
+        if self.form is not None:
+            return self.form
+        if type(self.thing) is Table:
+            return self.taker.table or self.taker.name
+        made = self.taker.column or self.taker.name
+        if self.rows is None or len(self.thing.chunks) == 1:
+            return made
+        return made.replace(".Array", ".ChunkedArray")
 
     def _makes_structs(self) -> bool:
         each = self.nulls.values() if type(self.nulls) is dict else (self.nulls,)
         return any(way == "struct" for way in each if isinstance(way, str))
 
     def _renamed(self) -> "list[str]":
-        """Notes of the names that the target changes."""
-        if self.taker is None or self.taker.renames is None or type(self.thing) is not Table:
+        """Notes of the names that the target changes, or that it was asked to change."""
+        if self.taker is None or type(self.thing) is not Table:
             return []
-        made = self.taker.renames(self.thing.names)
+        renames = self.taker.renames
+        made = unique(self.thing, self.options.get("names")) if renames is None else renames(self.thing.names)
         changed = [pair for pair in zip(self.thing.names, made, strict=True) if pair[0] != pair[1]]
         more = (
             [f"{len(changed) - frame_words.SHOWN} more columns get other names"]
@@ -254,16 +271,38 @@ class FrameDraft:
         return [f"column {old!r} is called {new!r} there" for old, new in changed[: frame_words.SHOWN]] + more
 
     def noted(self) -> "list[str]":
-        """What became of the index of pandas."""
+        """What became of the index of pandas, and of labels that are no text; that what came is a query."""
         if self.taken_by != frame_words.AS_IT_LIES:
-            return []
+            return [frame_words.QUERY] if frame_words.is_query(self.obj) else []
         back = self.taker is not None and self.taker.name == "pandas"
-        return pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+        notes = pandas_index.noted(self.obj, self.options.get("index") if back else self.index, back)
+        labels = (
+            [] if back or type(self.thing) is not Table else pandas_index.told(self.thing.metadata).get("labels", [])
+        )
+        others = [repr(label) for label in labels if type(label) is not str]
+        return [*notes, f"names are text, which is made of the labels {listed(others)}"] if others else notes
 
     def taking(self) -> "list[Step]":
         """How it was taken, and what was copied for that."""
         steps = [Step("take", self.taken_by)]
+        anew = sum(copy.why in frame_words.MADE_ANEW for copy in self.copied)
+        if anew:
+            rest = Step("take", "pandas, the other columns as they lie")
+            steps = [] if anew >= len(self.columns()) else [rest]
+        if self.rows:
+            for name, nbytes in columns.anew_by_polars(self.obj):
+                named = f"the codes of column {name!r}" if name else "its codes"
+                steps.append(Step("take", named, nbytes, "producer", _ANEW))
         return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
+
+    def _shows_writes(self, column: Column) -> bool:
+        """Whether a later write to what came shows in what is made of one of its columns."""
+        if self.copied and getattr(column.owner, "kind", None) == "memory":
+            return False  # copied when it was taken
+        form = next((form for form in self.forms if form.source is column), None)
+        if form is None or form.same:
+            return shows_writes(unchanged(column))
+        return isinstance(form, Draft) and shows_writes(form)
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
@@ -292,11 +331,10 @@ class FrameDraft:
                 if verdict.becomes is not None:
                     others.setdefault(f"{column.dtype}, becomes {verdict.becomes}", []).append(column)
             notes += [f"{_all_named(alike)}, {becomes}" for becomes, alike in others.items()]
-            made = {id(form.source) for form in self.forms if not form.same}
-            if self.copy is not True and any(
-                not column.readonly for column in shared if len(column) and id(column) not in made
-            ):
+            if self.copy is not True and any(map(self._shows_writes, shared)):
                 notes.append("aliased: later writes to the source are visible there")
+            if shared and self.rows and self.taker.name == "pandas":
+                notes.append("read-only: pandas refuses to write to what it shares (copy=True, or a copy() of it)")
             if shared or not self.verdicts:
                 way = "Arrow, " if self.taker.arrow else ""
                 steps.append(Step("give", f"{way}{frame_words.listed(shared, len(self.verdicts))}, as {self._made()}"))
@@ -311,7 +349,7 @@ class FrameDraft:
         notes += self.noted()
         if self.rows is None:
             notes += rows_to_come.of_frames(self)
-        if self.taken_by == frame_words.AS_IT_LIES and self.rows:
+        if self.taken_by == frame_words.AS_IT_LIES and self.rows and frame_words.holds_pandas(self.columns()):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=self.came,

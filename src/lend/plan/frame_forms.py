@@ -7,7 +7,7 @@ from functools import partial
 
 from lend._core import kernels
 from lend.adapters import text
-from lend.adapters.frame_takers import TO_COME
+from lend.adapters.verdicts import TO_COME
 from lend.columns import forms, inside, refusals, roles, run_refusals
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
@@ -47,15 +47,20 @@ class ToCome:
 
 
 class MadeText:
-    """Stands for the draft of text of NumPy's, of which a library makes text: how many bytes it alone knows."""
+    """Stands for the draft of text of NumPy's, of which a library makes text."""
 
     same = False
 
     def __init__(self, source: Column, taker: str) -> None:
         self.source, self.taker = source, taker
         name = text.library(refusals.named(source), refusals.came(source), taker)
-        self.nbytes = None if len(source) else 0
-        self.reasons = [f"{name} makes text of NumPy's strings"]
+        made = "text of NumPy's strings" if source.dtype.kind == "text" else "binary of NumPy's bytes, without padding"
+        self.reasons = [f"{name} makes {made}"]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the text, which is made to tell: of a plan alone, or of what `copy=False` refuses."""
+        return text.nbytes_of(self.source, self.taker) if len(self.source) else 0
 
     def make(self) -> Column:
         return text.column_of(self.source, self.taker)
@@ -63,9 +68,11 @@ class MadeText:
 
 def shown(column: Column) -> Column:
     """A column with the type that a library will be given, for it to judge."""
-    if column.dtype.kind != "text":
-        return column
-    return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+    if column.dtype.kind == "text":
+        return Column.from_buffers("large_utf8", 0, {"data": b""}, name=column.name)
+    if text.is_padded(column):
+        return Column.from_buffers("large_binary", 0, {"data": b""}, name=column.name)
+    return column
 
 
 def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *, to_come: bool = False) -> "Any":
@@ -80,7 +87,7 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
         inside.forbid_nulls(column, Wish(library, nulls))
     if type(nulls) is tuple and column.null_count:
         draft = each_chunk(column, partial(_filled, value=nulls[1], library=library))
-    elif column.dtype.kind == "text":
+    elif column.dtype.kind == "text" or (nulls != "struct" and text.is_padded(column)):
         return MadeText(column, library)
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))

@@ -3,10 +3,12 @@
 from collections import Counter
 
 from lend._core.owners import type_name_of
+from lend.adapters.columns import is_of_pandas, unwrapped
 from lend.columns import refusals
 from lend.columns.column import Column
 from lend.errors import NotHostAccessible
 from lend.plan.steps import listed as joined
+from lend.protocols.classes import shows
 from lend.tables.table import Table
 
 TYPE_CHECKING = False
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
+QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
+_OF_QUERIES = ("collect", "execute", "fetchall")
+# why columns of pandas are made anew when they are taken
+MADE_ANEW = ("Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask")
 SHOWN = 20  # columns of a plan that a note each is about
 
 
@@ -53,6 +59,20 @@ def column_named(column: Column) -> str:
     return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
 
 
+def holds_pandas(columns: "Sequence[Column]") -> bool:
+    """Whether any of the memory of columns is that of an object of pandas', and not made of it, or Arrow's."""
+    for column in columns:
+        for chunk in column.chunks:
+            for place in (0, 1):
+                facts = chunk.buffer_facts(place)
+                if facts is not None and is_of_pandas(type(facts[2].producer)):
+                    return True
+            words = chunk.dictionary
+            if holds_pandas((*chunk.children, *(() if words is None else (words,)))):
+                return True
+    return False
+
+
 def listed(columns: "list[Column]", total: int) -> str:
     if len(columns) == total:
         return "all columns" if total != 1 else "the column"
@@ -70,6 +90,12 @@ def doubled(names: "Sequence[str]") -> "tuple[str, str] | None":
     times = Counter(names)
     double = next(name for name in names if times[name] > 1)
     return double, ", ".join(str(place) for place, name in enumerate(names) if name == double)
+
+
+def is_query(obj: "Any") -> bool:
+    """Whether it has no memory before it is asked for its rows: duckdb, datafusion, ibis, daft."""
+    cls = type(unwrapped(obj))
+    return shows(cls, "__arrow_c_stream__") and any(shows(cls, name) for name in _OF_QUERIES)
 
 
 def check_host(column: Column, taker: str, came: "str | None" = None) -> None:

@@ -13,14 +13,23 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import READER, TAKERS, Taker
+from lend.adapters.frame_takers import OTHERS, READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
-from lend.plan import frame_arrays, frame_classes, frame_words, null_policies, remedies, routing, targets, work
+from lend.plan import (
+    frame_arrays,
+    frame_classes,
+    frame_words,
+    null_policies,
+    remedies,
+    routing,
+    targets,
+    unchanged,
+    work,
+)
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
-from lend.plan.steps import Plan, amount
 from lend.protocols.classes import shows
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.tables import refusals as table_refusals
@@ -33,8 +42,9 @@ if TYPE_CHECKING:
 
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.planner import Draft
+    from lend.plan.unchanged import Unchanged
 
-__all__ = ["check_known", "draw", "survey", "take", "taker_of"]
+__all__ = ["check_known", "draw", "take", "taker_of"]
 
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
@@ -113,7 +123,16 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None", n
             obj, front_columns.table(obj, copy=copy), _way(obj, "Arrow array" if batch else "Arrow stream")
         )
     made = front_columns.column(obj, copy=copy)
-    return FrameDraft(obj, made, _way(obj, "Arrow array" if array else "Arrow stream" if stream else "lend.view"))
+    protocol = "Arrow array" if array else "Arrow stream" if stream else _last_door(cls, made)
+    return FrameDraft(obj, made, _way(obj, protocol))
+
+
+def _last_door(cls: type, made: Column) -> str:
+    """How a column came of what speaks none of Arrow's protocols: as an array, or by what it makes for pyarrow."""
+    by_pyarrow = shows(cls, "__arrow_array__") and any(
+        getattr(chunk.owner, "kind", None) == "arrow" for chunk in made.chunks
+    )
+    return "__arrow_array__" if by_pyarrow else "lend.view"
 
 
 def _way(obj: "Any", protocol: str) -> str:
@@ -177,12 +196,15 @@ def draw(
     options: "dict[str, Any]",
     looking: bool = False,
     alias_readonly: bool = False,
-) -> "FrameDraft | Draft | ArraysDraft":
+) -> "FrameDraft | Draft | ArraysDraft | Unchanged":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
         raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
     index, nested = None, options.get("nested", False)
     found = taker_of(target)
+    same = None if options or nulls is not None else unchanged.found(obj, target, found, copy)
+    if same is not None:
+        return same
     if "nested" in options:
         if nested is not True and nested is not False:
             raise TypeError(f"nested is True or False, not {nested!r:.60}")
@@ -234,8 +256,8 @@ def _proven(
         return _drawn(draft, target, found, copy, nulls, options, alias_readonly)
     except LendError as refusal:
         _say_column(refusal, draft)
-        if not remedies.names_calls(refusal):
-            raise
+        if type(target) is targets.Target or not remedies.names_calls(refusal):
+            raise  # of a survey, which tells no remedies, and imports no library to try them
         given = {"copy": copy, "nulls": nulls, "index": draft.index, **options}
         given |= {"nested": nested or None, "alias_readonly": alias_readonly or None}
         given = {name: value for name, value in given.items() if value is not None}
@@ -247,6 +269,8 @@ def _proven(
 
 def _say_column(refusal: LendError, draft: FrameDraft) -> None:
     """Let a refusal of a column of a table name that as the caller reaches it."""
+    if type(draft.thing) is Column and refusal.remedy is not None and f"\n{OTHERS}" in refusal.remedy:
+        change_remedy(refusal, refusal.remedy.replace(f"\n{OTHERS}", ""))
     if type(draft.thing) is not Table or draft.at is None or refusal.remedy is None:
         return
     name = draft.at.name
@@ -357,39 +381,3 @@ def _as_array(
     drawn = planner.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
     assert isinstance(drawn, planner.Draft)
     return drawn
-
-
-def survey(obj: "Any", copy: "bool | None") -> Plan:
-    """What came, and to which installed libraries it can go."""
-    draft = take(obj, copy, True)
-    notes = draft.noted()
-    verdicts = {}
-    for name, taker in TAKERS.items():
-        if not is_installed(name):
-            continue
-        try:
-            draft.judge(taker, None, copy, {})
-        except LendError as refusal:
-            verdicts[name] = f"refused: {refusal.fact}"
-            continue
-        copying = draft.would_copy()
-        copied = [verdict for _, verdict in copying]
-        known = sum(verdict.nbytes or 0 for verdict in copied)
-        why = "; ".join(dict.fromkeys(why for verdict in copied for why in (verdict.why, verdict.theirs) if why))
-        if not copied:
-            verdicts[name] = "shared"
-        elif any(verdict.nbytes is None or verdict.theirs for verdict in copied):
-            verdicts[name] = (
-                f"{len({id(column) for column, _ in copying})} of {len(draft.verdicts)} columns may be copied: {why}"
-            )
-        else:
-            verdicts[name] = f"{amount(known)} copied: {why}"
-    return Plan(
-        source=draft.came,
-        source_type=frame_words.type_of(obj),
-        target=None,
-        protocol=draft.taken_by,
-        steps=draft.taking(),
-        notes=notes,
-        targets=verdicts,
-    )

@@ -4,23 +4,29 @@ A draft is drawn in four moves: understand the target, look at the memory, judge
 note what must be copied. `to` then carries it out, `explain` writes it down and lets go.
 """
 
-from lend import doors, front
+from lend import doors, front, front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import advice, columns, pandas_index, text
-from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, is_installed, reasons_to_copy
+from lend.adapters import advice, columns, pandas_index, pandas_kinds, text
+from lend.adapters.rules import ANEW, CONTIGUOUS, IMMUTABLE, Reason, Rules, reasons_to_copy
 from lend.device import Device
 from lend.dtypes import DType
-from lend.errors import CopyRequired, LendError, NotHostAccessible, UnsupportedLayout, UnsupportedType, add_wanted
+from lend.errors import (
+    CopyRequired,
+    LendError,
+    NotHostAccessible,
+    UnsupportedLayout,
+    UnsupportedType,
+    add_wanted,
+    change_remedy,
+)
 from lend.plan import recheck, routing, targets, work
-from lend.plan.facts import Facts
+from lend.plan.facts import Facts, protocol_of
 from lend.plan.steps import Plan, Step, amount
 from lend.protocols import refusals
 from lend.protocols.buffer import buffer_offered
-from lend.protocols.classes import module_of
 from lend.protocols.dlpack import CAPSULE, capsule_offered
 from lend.views import values
 from lend.views.buffers import Buffer
-from lend.views.producer import Producer
 from lend.views.view import View
 
 TYPE_CHECKING = False
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from lend.devices.access import Access
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
+    from lend.plan.unchanged import Unchanged
 
 # how the memory gets to us
 PLAIN = "plain"  # a View of it was taken
@@ -49,6 +56,9 @@ def refuse_by(rules: Rules, facts: Facts) -> None:
     refused = None if rules.refuse is None else rules.refuse(facts, rules)
     try:
         if refused is not None:
+            of_objects = facts.dtype.kind == "object" and facts.view is not None
+            if of_objects and isinstance(refused, LendError) and refused.remedy:
+                change_remedy(refused, advice.of_objects(facts.view, refused.remedy))
             raise refused
     finally:
         del refused
@@ -379,6 +389,9 @@ class Draft:
         if shared and rules.readonly == IMMUTABLE and facts.size and not facts.readonly:
             notes.append("aliased: later writes to the source are visible there")
         if self.source == PLAIN and columns.is_of_pandas(type(self.obj)):
+            # what it shows is read-only, and it writes there all the same; an Index is never written to
+            if shared and facts.size and not pandas_kinds.is_index_of(self.obj, ""):
+                notes.append("aliased: later writes to the source are visible there")
             notes += pandas_index.noted(self.obj, "array")
         return notes
 
@@ -392,7 +405,7 @@ class Draft:
 _OF_PANDAS = ("index", "nested")  # options of what is taken
 
 
-def _check_copy(copy: "Any") -> None:
+def check_copy(copy: "Any") -> None:
     if copy is not None and copy is not True and copy is not False:
         raise refusals.no_choice("copy", copy)
 
@@ -409,9 +422,9 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft | ArraysDraft":
+) -> "Draft | FrameDraft | ArraysDraft | Unchanged":
     """Find the way of obj to target, or refuse with what stands in it."""
-    _check_copy(copy)
+    check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:
         raise TypeError(f"alias_readonly is True or False, not {alias_readonly!r:.60}")
     from lend.plan import frames
@@ -456,7 +469,7 @@ def draw(
         # its array would show the value that is NumPy's NaT
         is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
         other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
-        other = other or _is_text(draft.facts, target)
+        other = other or (device is None and draft.source == PLAIN and goes_as_a_column(draft.facts, target, aim.form))
     if other:
         draft.obj = None
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
@@ -464,58 +477,18 @@ def draw(
     return draft
 
 
-def _is_text(facts: Facts, target: "Any") -> bool:
-    """Whether it is of strings, of which a library that takes columns has text."""
+_AS_COLUMNS = ("text", "bytes", "object", "datetime", "timedelta", "record")
+
+
+def goes_as_a_column(facts: Facts, target: "Any", form: "str | None" = None) -> bool:
+    """Whether it is of strings, times or records, of which a library that takes columns has text, nulls and structs."""
     from lend.plan import frames
 
-    return facts.dtype.kind in ("text", "object") and len(facts.shape) == 1 and frames.taker_of(target) is not None
-
-
-@lets_go
-def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
-    """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
-    _check_copy(copy)
-    cls = type(obj)
-    if module_of(cls) in routing.OURS or routing.is_frame(cls):
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    draft = Draft(obj, type(obj) is Buffer)
-    as_columns = routing.is_of_columns(obj)
-    try:
-        draft.look()
-        as_columns = False
-    except LendError:
-        if not as_columns:
-            raise
-    if as_columns:  # no array as it lies
-        from lend.plan import frames
-
-        return frames.survey(obj, copy)
-    verdicts = {}
-    for name in targets.ADAPTERS:
-        library = targets.library(name)
-        if library.package and not is_installed(name):
-            continue
-        try:
-            draft.judge(library.choose(draft.facts, None, draft.whole), copy, None, bool(alias_readonly))
-        except LendError as refusal:
-            verdicts[name] = f"refused: {refusal.fact}"
-            continue
-        plan = draft.written_down()
-        why = "; ".join(step.why for step in plan.copies)
-        verdicts[name] = f"{amount(plan.bytes_copied or 0)} copied: {why}" if plan.copies else "shared"
-    draft.judge(targets.OURSELVES, None, None, False)
-    plan = draft.written_down()
-    return Plan(
-        source=plan.source,
-        source_type=plan.source_type,
-        target=None,
-        protocol=plan.protocol,
-        steps=plan.steps[:-1],
-        notes=[*plan.notes, *draft.may_move()],
-        targets=verdicts,
-    )
+    if facts.dtype.kind not in _AS_COLUMNS or len(facts.shape) != 1 or frames.taker_of(target) is None:
+        return False
+    # bytes of one width go as they lie where their class was asked for, and where nothing pads them
+    padded = facts.dtype.kind == "bytes" and facts.view is not None and text.is_padded(front_columns.column(facts.view))
+    return facts.dtype.kind != "bytes" or (form in (None, "Array") and padded)
 
 
 def quick(target: "Any", view: View) -> "Give | None":
@@ -529,7 +502,7 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
-    if _is_text(draft.facts, target):
+    if goes_as_a_column(draft.facts, target):
         return None
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules
@@ -538,34 +511,3 @@ def quick(target: "Any", view: View) -> "Give | None":
     if draft.facts.device.type != 1 or not (draft.facts.c_contiguous or rules.layout == "any"):
         return None
     return rules.giver(draft.facts)
-
-
-# what memory on the host that is held by its object was not taken by
-_NEVER_HOST = ("buffer protocol", "CUDA array interface", "SYCL USM array interface")
-# what an array struct has no word for
-_NOT_IN_STRUCTS = ("datetime", "timedelta", "opaque", "bytes", "text", "object", "record")
-
-
-def protocol_of(obj: "Any", view: View) -> str:
-    """The protocol by which a View of obj was taken, told by its lease and the doors of obj."""
-    if type(obj) is View or type(obj) is Buffer or issubclass(type(obj), Producer):
-        return "lend itself"
-    owner = view.owner
-    pending = getattr(doors.adapter_of(obj), "unresolved", None)
-    written = None if pending is None else pending(obj)
-    if written is not None:
-        return str(written.door)
-    if owner.kind == "buffer" and owner.producer is not obj:
-        return "array method"
-    if owner.kind == "device":
-        return "SYCL USM array interface" if view.device.name == "oneapi" else "CUDA array interface"
-    names = [door.protocol.name for door in doors.doors_of(obj, front.OWN)]
-    if owner.kind == "buffer" and "buffer protocol" in names:
-        return "buffer protocol"
-    dlpack = [name for name in names if name.startswith("DLPack")]
-    if owner.kind == "dlpack":
-        return dlpack[0] if dlpack else "DLPack"
-    others = [name for name in names if name not in dlpack and name not in _NEVER_HOST]
-    if "array struct" in others and view.dtype.kind in _NOT_IN_STRUCTS:
-        others.remove("array struct")
-    return others[0] if others else "unknown"

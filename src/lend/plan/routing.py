@@ -1,7 +1,7 @@
 """Which of the two planners has the way of an object to a target: that of arrays, or that of columns and tables."""
 
 from lend.plan import targets
-from lend.protocols.classes import module_of, shows
+from lend.protocols.classes import module_of, shows, shows_columns
 from lend.protocols.dlpack import capsule_offered
 
 TYPE_CHECKING = False
@@ -25,9 +25,7 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
         return True
     from lend import front_columns
 
-    arrow = _shows_columns(cls) or (
-        (cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj)
-    )
+    arrow = shows_columns(cls) or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
     found = frames.taker_of(target)
     if found is None and is_call(target):
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
@@ -39,15 +37,9 @@ def is_of_columns(obj: "Any") -> bool:
     from lend.adapters import columns
 
     cls = type(obj)
-    return issubclass(cls, dict) or _shows_columns(cls) or columns.adapter_of(cls) is not None
-
-
-def _shows_columns(cls: type) -> bool:
-    if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
+    if issubclass(cls, dict) or shows_columns(cls) or shows(cls, "__arrow_array__"):
         return True
-    names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
-    # an image of Pillow's is an array, whatever else it offers
-    return not shows(cls, "__array_interface__") and any(shows(cls, name) for name in names)
+    return columns.adapter_of(cls) is not None
 
 
 def is_frame(cls: type) -> bool:

@@ -1,6 +1,7 @@
 """What the rows of who gives them once may still refuse: `lend.explain` tells it before they come."""
 
 from lend.adapters.frame_takers import ONE_CHUNK
+from lend.adapters.verdicts import format_of, parts_of
 from lend.columns.scalars import base
 
 TYPE_CHECKING = False
@@ -45,6 +46,10 @@ def of_frames(draft: "FrameDraft") -> "list[str]":
         may.append(f"several chunks, as {draft.form.rpartition('.')[2]} has one")
     if draft.copy is False and draft.taker is not None and not draft.taker.arrow:
         may.append("whatever must be copied")
+    if draft.taker is not None and draft.taker.name == "duckdb":
+        dtypes = [part for column in draft.columns() for part in parts_of(column.dtype)]
+        if any(format_of(dtype) == "tin" for dtype in dtypes):
+            may.append("intervals of nanoseconds, which duckdb drops")
     return _note(may)
 
 

@@ -1,5 +1,6 @@
 """Step and Plan: what `lend.explain` answers, and what `lend.to` carries out."""
 
+from lend.adapters.verdicts import TO_COME
 from lend.views.describe import as_text as _text
 
 TYPE_CHECKING = False
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Step"]
 
 SHARED = 0
+_WHO = {"lend": "lend", "producer": "the producer", "target": "the target"}
 _LISTED = 4  # columns that are named in one line
 
 
@@ -198,18 +200,47 @@ class Plan:
         notes = "".join(f"<p>{_text(note)}</p>" for note in self.notes)
         return f"<p><b>{_text(self._headline())}</b></p><table>{cells}</table>{notes}"
 
+    def _certain(self) -> str:
+        """What is known of a copy whose bytes are not all known: who copies for sure, and who may beside."""
+        known: dict[str, int] = {}
+        for step in self.steps:
+            if step.nbytes and step.who is not None:
+                known[step.who] = known.get(step.who, 0) + step.nbytes
+        said = ", ".join(f"{_WHO[who]} copies {amount(nbytes)}" for who, nbytes in known.items())
+        ours = [step for step in self.steps if step.nbytes is None and step.who == "lend"]
+        if ours:
+            to_come = "how much is copied shows when it is made"
+            if any(TO_COME in step.why for step in ours):
+                to_come = TO_COME
+            return f"{said}, and {to_come.replace('copied', 'copied beside')}" if said else to_come
+        if not said:
+            return "whether anything is copied only the target knows"
+        return f"{said}, the target may copy more"
+
     def _headline(self) -> str:
         if self.target is None:
             return f"{self.source_type}: lent by {self.protocol}"
         way = f"{self.source_type} to {self.target}"
         total = self.bytes_copied
-        if total is None and any(step.nbytes is None and step.who == "lend" for step in self.steps):
-            return f"{way}: what is copied shows when the rows come"
         if total is None:
-            return f"{way}: whether anything is copied only the target knows"
+            return f"{way}: {self._certain()}"
         if not self.copies:
             return f"{way}: shared, nothing is copied"
         return f"{way}: {amount(total)} copied"
+
+
+def verdict_of(plan: Plan, *, taking: bool = False) -> str:
+    """A plan in a few words, for a list of what becomes of an object in each library.
+
+    `taking`: what was copied on taking it is told here, and not above the list.
+    """
+    copying = [step for step in plan.copies if taking or step.kind != "take" or step.who == "producer"]
+    if not copying:
+        return "shared"
+    why = "; ".join(dict.fromkeys(step.why for step in copying if step.why))
+    if any(step.nbytes is None for step in copying):
+        return f"may be copied: {why}"
+    return f"{amount(sum(step.nbytes or 0 for step in copying))} copied: {why}"
 
 
 def _together(steps: "Sequence[Step]") -> "list[Step]":

@@ -3,7 +3,7 @@
 import sys
 
 from lend.adapters.asking import guarded
-from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Rules
+from lend.adapters.rules import ANY, EVERY_DEVICE, KEPT, TARGETS, Library, Rules, is_installed
 from lend.dtypes import DType
 from lend.errors import LendError
 from lend.plan import own_classes
@@ -143,6 +143,8 @@ def resolve(target: "Any") -> Target:
     """
     if target is None:
         return Target()
+    if type(target) is Target:
+        return target
     if is_masked(target):
         return Target(_loaded("numpy"), MASKED)
     cls = type(target)
@@ -168,9 +170,18 @@ def resolve(target: "Any") -> Target:
     )
 
 
+def of_arrays() -> "dict[str, Target]":
+    """What is installed and makes arrays of columns, numpy.ma among it, by its names; nothing is imported."""
+    named = [(name, library(name)) for name in ADAPTERS if name != "pyarrow"]
+    found = {name: Target(theirs) for name, theirs in named if not theirs.package or is_installed(name)}
+    return {**found, "numpy.ma": Target(library("numpy"), MASKED)} if "numpy" in found else found
+
+
 def is_masked(target: "Any") -> bool:
     """Whether a target is numpy.ma, by its name, its module or its class."""
     cls = type(target)
+    if cls is Target:
+        return bool(target.form == MASKED)
     if issubclass(cls, str):
         return target in _MASKED_NAMES
     if issubclass(cls, type):

@@ -16,7 +16,7 @@ from lend._core.record cimport (
 )
 from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_call_2
-from lend.dtypes.code cimport code_word
+from lend.dtypes.code cimport KIND_DATETIME, KIND_TIMEDELTA, code_word
 from lend.front cimport protocol_known, quiet_view
 from lend.views.view cimport View
 
@@ -150,13 +150,15 @@ cdef PyObject* to_plain(object obj, object target) noexcept:
     else:
         refused = []
         try:
-            view = quiet_view(obj, refused)
+            view = quiet_view(obj, target, refused)
         except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
             PyErr_SetObject(type(error), error)
             return NULL
         if view is None:
             return long_way(obj, target, None, refused) if refused else NULL
-    if view.record.device_type != DEVICE_CPU:
+    # times of what shows columns are made arrays of its column, which tells their nulls
+    if (view.record.device_type != DEVICE_CPU or view.record.dtype.kind == KIND_DATETIME
+            or view.record.dtype.kind == KIND_TIMEDELTA):
         return NULL if view is obj else long_way(obj, target, view, refused)
     dtype = code_word(view.record.dtype)
     layout = layout_class(&view.record)

@@ -32,6 +32,9 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     cdef object owner = None
     try:
         why = unasked(obj)
+        if not why and not want & WANT_COPY and hasattr(type(obj), "dictionary_decode"):
+            # of pyarrow: its array lies in memory that looks like somebody's, and was written for it
+            why = "it is a dictionary, whose values are decoded into a new array, also when asked for copy=False"
         if not why:
             array = obj.__array__(copy=False)
             if type(array).__module__ != "numpy" and is_masked(array):

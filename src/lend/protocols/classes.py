@@ -4,7 +4,7 @@ Read from the slots of the class itself: a metaclass, `__getattribute__` or `__c
 asked, for it may answer anything, raise, or be what went wrong in the first place.
 """
 
-__all__ = ["bases_of", "dict_of", "full_name", "module_of", "shows"]
+__all__ = ["bases_of", "dict_of", "full_name", "module_of", "representation_of", "shows"]
 
 _mro = type.__dict__["__mro__"].__get__
 dict_of = type.__dict__["__dict__"].__get__
@@ -50,3 +50,27 @@ def shows(cls: type, attribute: str) -> bool:
         if attribute in dict_of(base):
             return True
     return False
+
+
+_OF_ARROW = ("pyarrow", "arro3", "nanoarrow")
+_OTHERS = ("numpy", "pandas", "polars", "torch", "cupy", "cudf", "jax")
+
+
+def representation_of(cls: type) -> "str | None":
+    """Which library's form of data a class is of, a class of the user's below it too: "arrow", "numpy", "pandas"."""
+    for base in bases_of(cls):
+        top = module_of(base).partition(".")[0]
+        if top in _OF_ARROW:
+            return "arrow"
+        if top in _OTHERS:
+            return top
+    return None
+
+
+def shows_columns(cls: type) -> bool:
+    """Whether the objects of a class offer themselves as columns."""
+    if shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__"):
+        return True
+    names = ("__arrow_c_array__", "__arrow_c_device_array__", "__dataframe__")
+    # an image of Pillow's is an array, whatever else it offers
+    return not shows(cls, "__array_interface__") and any(shows(cls, name) for name in names)

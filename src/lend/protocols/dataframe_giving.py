@@ -6,6 +6,7 @@ method. How memory is brought into a form that the protocol has (`forms`) is the
 
 from enum import IntEnum
 
+from lend._core.letting_go import lets_go
 from lend.errors import CopyRequired, MalformedDescriptor, UnsupportedType
 from lend.protocols.dataframe import BOOL, CATEGORICAL, DATETIME, INT, LETTERS, NAT, NULL_KINDS, NUMBERS, STRING, UINT
 
@@ -115,6 +116,7 @@ class InterchangeColumn:
         self._buffers: dict[str, Any] | None = None
         self._told: tuple[int, int, str] | None = None
 
+    @lets_go
     def _shown(self) -> "Any":
         """The Column in a form that the protocol has words for."""
         if self._ready is None:
@@ -126,11 +128,13 @@ class InterchangeColumn:
         return len(self._column)
 
     @property
+    @lets_go
     def offset(self) -> int:
         """Elements before the first one, in every buffer."""
         return int(self._shown().offset) if self.size() else 0  # what stands for memory that is not there has none
 
     @property
+    @lets_go
     def dtype(self) -> "Dtype":
         """Kind, bits, Arrow's format, byte order."""
         if self._told is None:
@@ -139,6 +143,7 @@ class InterchangeColumn:
         return _KINDS[kind], bits, format, "="
 
     @property
+    @lets_go
     def describe_categorical(self) -> "dict[str, Any]":
         """Of a categorical column: whether it is ordered, and its categories, a column."""
         dtype = self._column.dtype
@@ -148,6 +153,7 @@ class InterchangeColumn:
         return {"is_ordered": bool(dtype.ordered), "is_dictionary": True, "categories": words}
 
     @property
+    @lets_go
     def describe_null(self) -> "tuple[ColumnNullType, Any]":
         """How null is said, and the value that says it."""
         shown = self._shown()
@@ -165,6 +171,7 @@ class InterchangeColumn:
         return shown.nulls.kind in ("bitmask", "bytemask") and (not shown.device.is_host or shown.null_count > 0)
 
     @property
+    @lets_go
     def null_count(self) -> "int | None":
         """Elements that are null; None where the host cannot count them."""
         return int(self._column.null_count) if self._column.device.is_host else None
@@ -179,11 +186,13 @@ class InterchangeColumn:
         """Chunks that it has."""
         return max(len(self._column.chunks), 1)
 
+    @lets_go
     def get_chunks(self, n_chunks: "int | None" = None) -> "Iterator[InterchangeColumn]":
         """Its chunks, each cut into as many parts of one length as make n_chunks in all."""
         parts = divided(self._column.chunks or (self._column,), n_chunks)
         return iter([InterchangeColumn(part, self._allow_copy, self._forms) for part in parts])
 
+    @lets_go
     def get_buffers(self) -> "dict[str, tuple[InterchangeBuffer, Dtype] | None]":
         """The memory by role, each buffer with the dtype of its own elements; the same memory each time."""
         if self._buffers is None:
@@ -209,6 +218,7 @@ class InterchangeColumn:
         return dict(self._buffers)
 
     @property
+    @lets_go
     def _col(self) -> "Any":
         """The values as an array of NumPy's: pandas reads categories by this name alone."""
         return self._forms.values(self._column)
@@ -231,6 +241,7 @@ class InterchangeFrame:
         self._columns: dict[int, InterchangeColumn] = {}
         self._frames: list[InterchangeFrame] | None = None
 
+    @lets_go
     def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> "InterchangeFrame":
         """The same frame, with another word on copies."""
         if nan_as_null:
@@ -276,6 +287,7 @@ class InterchangeFrame:
         """The names."""
         return list(self._table.names)
 
+    @lets_go
     def get_column(self, i: int) -> InterchangeColumn:
         """The column at a place."""
         place = int(i)
@@ -285,6 +297,7 @@ class InterchangeFrame:
             found = self._columns.setdefault(place % self.num_columns(), made)
         return found
 
+    @lets_go
     def get_column_by_name(self, name: str) -> InterchangeColumn:
         """The column of a name."""
         names = self._table.names
@@ -296,14 +309,17 @@ class InterchangeFrame:
         """All columns."""
         return [self.get_column(i) for i in range(self.num_columns())]
 
+    @lets_go
     def select_columns(self, indices: "Sequence[int]") -> "InterchangeFrame":
         """A frame of the columns at some places; the others are not looked at."""
         return InterchangeFrame(self._table.select([int(i) for i in indices]), self._allow_copy, self._forms)
 
+    @lets_go
     def select_columns_by_name(self, names: "Sequence[str]") -> "InterchangeFrame":
         """A frame of the columns of some names."""
         return InterchangeFrame(self._table.select(list(names)), self._allow_copy, self._forms)
 
+    @lets_go
     def get_chunks(self, n_chunks: "int | None" = None) -> "Iterator[InterchangeFrame]":
         """Its chunks, each cut into as many parts of one length as make n_chunks in all; the last may be empty."""
         if self._frames is None or n_chunks is not None:

@@ -25,7 +25,7 @@ from lend.columns import requests
 from lend.columns.giving import wish
 from lend.tables.requests import fitted_table
 
-from lend.tables import refusals
+from lend.tables import refusals, sources
 
 
 def schema(Table table not None):
@@ -188,16 +188,25 @@ def each(Table table not None):
     if table.rows != UNKNOWN_ROWS:
         return iter(table.chunks)
     made = _Batches.__new__(_Batches)
-    made.stream = take_stream_capsule(table.take_pending(), table.lender)
+    made.stream = take_stream_capsule(handed_on(table), table.lender)
     made.types = table.types if table.picked is None else table.told_types
     made.picked = table.picked
     return made
 
 
+cdef object handed_on(Table table):
+    """The stream of a lazy table, whose rows are pulled now: who gives them once is remembered."""
+    capsule = table.take_pending()
+    giver = None if table.giver is None else table.giver()
+    if giver is not None:
+        sources.begun(giver)
+    return capsule
+
+
 cdef object pending_stream(Table table):
     """The stream of a lazy table: as it came, or one that leaves out of each array what is not wanted."""
     if table.picked is None:
-        return table.take_pending()
+        return handed_on(table)
     return stream_capsule(each(table), table, describe, fill)
 
 
@@ -208,6 +217,7 @@ def select_lazily(Table table not None, list wanted not None):
     cdef Table made
     describe(nothing, &types.schema)
     made = lazy_table(table.take_pending(), types, table.lender)
+    made.giver = table.giver
     made.told_types = table.types if table.picked is None else table.told_types
     made.picked = wanted if table.picked is None else [table.picked[<Py_ssize_t> place] for place in wanted]
     return made
@@ -219,11 +229,15 @@ def all_rows(Table table not None):
     cdef SchemaOwner types = table.types if table.picked is None else table.told_types
     cdef ArrowOwner owner
     cdef list owners = []
+    giver = None if table.giver is None else table.giver()
+    before = giver is not None and sources.begun(giver)
     while True:
         owner = next_array(stream, types)
         if owner is None:
             break
         owners.append(owner)
+    if giver is not None:
+        sources.ended(giver, len(owners), before)
     made = table_of_batches(owners, types)
     return made if table.picked is None else made.select(table.picked)
 

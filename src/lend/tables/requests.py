@@ -1,5 +1,6 @@
 """What a consumer asks of a table by `requested_schema`: of each of its columns, as `columns.requests` meets it."""
 
+from lend._core.letting_go import lets_go
 from lend.columns.requests import fitted
 from lend.errors import UnsupportedType
 from lend.tables.table import Table, of_columns
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from lend.dtypes.dtype import DType
 
 
+@lets_go
 def fitted_table(table: Table, wanted: "DType | None") -> Table:
     """The table as it is asked for, column by column, by place; where none can be as asked itself."""
     if wanted is None:

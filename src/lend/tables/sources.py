@@ -17,6 +17,16 @@ def came(obj: "Any") -> str:
     return type_name_of(obj)
 
 
+def weakly(obj: "Any") -> "Any":
+    """A weak reference to who gives rows, for when they are pulled; None where nothing can refer to it weakly."""
+    from weakref import ref
+
+    try:
+        return ref(obj)
+    except TypeError:
+        return None
+
+
 def begun(obj: "Any") -> bool:
     """Note, weakly, that the stream of an object is about to be read; True when it was before.
 

@@ -14,6 +14,7 @@ cdef class Table:
     cdef tuple told_names        # once they are known
     cdef dict told_metadata      # of one that came by no Arrow; None where nobody told any
     cdef object pending          # of a lazy table the capsule of its stream, until it is handed on
+    cdef object giver            # of it, weakly, who may give its rows once, which is to be remembered; else None
     cdef object lender           # the class of who gave that, None of a bare capsule
     cdef SchemaOwner told_types  # where some of its columns are wanted, the types of all that the stream gives,
     cdef list picked             # and the places of these; else None

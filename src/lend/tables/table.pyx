@@ -6,6 +6,8 @@ from lend.columns.column cimport Column, chunked, held
 from lend.protocols cimport arrow
 from lend.views.lent cimport call_hook
 
+from lend.protocols.classes import representation_of
+
 
 cdef Table table_of_batches(list owners, SchemaOwner types):
     """A Table of arrays of structs that were checked."""
@@ -215,8 +217,14 @@ cdef class Table:
         return self.rows == UNKNOWN_ROWS
 
     @property
+    def native(self):
+        """Whose data it was taken from, "numpy", "arrow", "pandas", "polars", "torch", "cupy", "cudf", "jax"; None of
+        others, and where anything was changed."""
+        return None if self.origin is None else representation_of(type(self.origin))
+
+    @property
     def native_object(self):
-        """What it was taken from, while nothing was changed; else None."""
+        """What it was taken from, while nothing was changed here; else None. It shows what its library writes to it."""
         return self.origin
 
     def __len__(self):
