@@ -21,7 +21,7 @@ from lend._core.record cimport Record
 from lend.devices.parking cimport remember_stream, sweep
 from lend.views.buffers cimport Buffer, hold_bytes
 from lend.views.derived cimport check_stream
-from lend.views.lent cimport Lent, call_hook
+from lend.views.lent cimport Lent
 from lend.views.view cimport View, hold
 
 cdef enum:

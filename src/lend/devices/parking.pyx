@@ -1,10 +1,11 @@
 """Release in the order of streams: a lease that its last holder let go while a consumer's stream may still read it.
 
-A deleter takes no stream, and a producer's allocator would hand the memory out again at once. So each lease of a device
-knows the streams that it was handed out for, as far as lend was told. When it goes, an event is recorded on each of them.
-The stream of the producer, where it is known, is made to wait for these, and the lease is given back right away; else the
-lease is parked, as an owner that nobody holds but the list below, until its events are done. The list is looked through
-when the next one is parked or handed out, and never waited for. What is parked when the interpreter ends is not given back.
+A deleter takes no stream, and a producer's allocator would hand the memory out again at once. So each lease of a
+device knows the streams that it was handed out for, as far as lend was told. When it goes, an event is recorded on
+each of them. The stream of the producer, where it is known, is made to wait for these, and the lease is given back
+right away; else the lease is parked, as an owner that nobody holds but the list below, until its events are done. The
+list is looked through when the next one is parked or handed out, and never waited for. What is parked when the
+interpreter ends is not given back.
 """
 cimport cython
 from cpython.ref cimport Py_INCREF
