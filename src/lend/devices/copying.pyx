@@ -84,13 +84,20 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
         made.record.flags = EXCLUSIVE
         check_layout(&made.record)
         if byte_count(&source):
-            send(view, owner, &source, &made.record, driver, ordinal, sync)
+            send(view, owner, &source, &made.record, driver, from_device(&source, &facts), sync)
     finally:
         leave(driver, &entered)
     made.holder = memory
     track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
+
+
+cdef inline int from_device(const Record* source, const AccessFacts* facts) noexcept:
+    """The number of the device that a source is on; -1 of the host."""
+    if source.device_type == DEVICE_CPU:
+        return -1
+    return facts.pointer.ordinal if facts.pointer.ordinal >= 0 else source.device_id
 
 
 cdef int send(View view, Owner owner, const Record* source, const Record* made, Driver* driver, int ordinal,

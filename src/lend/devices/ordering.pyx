@@ -109,7 +109,8 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
 
 
 cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1:
-    """Order the producer's work before a stream of our own, whose device is current."""
+    """Order the producer's work, on this device, before a stream of our own, whose device is current."""
+    cdef Entered entered
     cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
     cdef Driver* driver = find_driver(kind)
     cdef object pending
@@ -127,11 +128,16 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
         return 0
     if type(pending) is not int:
         return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST) else device_id, "device")
-    error = new_event(driver, &event)
+    # an event is of the device of the stream that it is recorded on
+    error = enter(driver, device_id, &entered)
     if not error:
-        error = record_event(driver, event, <uintptr_t> pending)
+        error = new_event(driver, &event)
         if not error:
-            error = order_after(driver, stream, event)
+            error = record_event(driver, event, <uintptr_t> pending)
+        leave(driver, &entered)
+    if not error:
+        error = order_after(driver, stream, event)
+    if event is not NULL:
         end_event(driver, event)
     return fail(shown, driver, "ordering a copy after the work on its memory", error) if error else 0
 
