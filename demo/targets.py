@@ -97,7 +97,8 @@ def _read_arrow(x):
 
 def _arrow_facts(x):
     shape = (len(x),) if hasattr(x, "buffers") else tuple(x.shape)
-    return _ARROW_NAMES.get(str(x.type), str(x.type)), shape
+    name = str(x.type).replace("timestamp", "datetime64")
+    return _ARROW_NAMES.get(name, name), shape
 
 
 # -- Pillow: an image, which has a mode where others have a dtype --------------------------------------------------

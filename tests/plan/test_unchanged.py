@@ -46,10 +46,11 @@ def test_the_class_by_name_gives_the_object_itself_too(target):
     assert lend.to(obj, f"pandas.{target}") is obj
 
 
-def test_what_lend_took_and_did_not_change_gives_the_object_it_was_taken_of():
-    frame, series = pd.DataFrame({"a": [1]}), pd.Series([1], dtype="Int64")
-    assert lend.table(frame).to("pandas") is frame
-    assert lend.column(series).to("pandas") is series
+def test_what_lend_took_is_given_as_it_was_then():
+    frame, series = pd.DataFrame({"a": [1, 2]}), pd.Series([1, 2], dtype="Int64")
+    table, column = lend.table(frame), lend.column(series)
+    frame.loc[0, "a"] = series.loc[0] = 99
+    assert table.to("pandas")["a"].tolist() == column.to("pandas").tolist() == [1, 2]
 
 
 def test_what_was_changed_since_is_made_anew():

@@ -502,8 +502,10 @@ def quick(target: "Any", view: View) -> "Give | None":
         return None
     draft = Draft(view, False)
     draft.facts = Facts.of(view)
-    if goes_as_a_column(draft.facts, target):
-        return None
+    from lend.plan import frames
+
+    if draft.facts.dtype.kind in _AS_COLUMNS and frames.taker_of(target) is not None:
+        return None  # it may depend on what lies there
     draft.judge(aim.rules(draft.facts, False), None, None, False)
     rules = draft.rules
     if draft.reasons or draft.packing is not None or not rules.steady:

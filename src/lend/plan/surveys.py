@@ -8,6 +8,7 @@ from lend.plan import frame_words, frames, planner, routing, targets, unchanged
 from lend.plan.steps import Plan, amount, verdict_of
 from lend.protocols.classes import module_of
 from lend.views.buffers import Buffer
+from lend.views.producer import Producer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
     others: dict[str, Any] = {name: name for name in TAKERS if name not in targets.ADAPTERS and is_installed(name)}
     others |= {name: aim for name, aim in targets.of_arrays().items() if name not in targets.ADAPTERS}
     # what is no column already is asked for its memory once
-    given = obj if draft.facts.view is None or routing.is_of_columns(obj) else draft.facts.view
+    own = issubclass(cls, Producer) or not routing.is_of_columns(obj)
+    given = draft.facts.view if draft.facts.view is not None and own else obj
     for name, told in _by_themselves(given, others, copy, alias_readonly).items():
         verdicts[name] = told if isinstance(told, str) else verdict_of(told, taking=True)
     draft.judge(targets.OURSELVES, None, None, False)

@@ -28,20 +28,20 @@ _MASKED = ("numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray")
 class Unchanged:
     """The way of an object to its own library."""
 
-    __slots__ = ("obj", "origin")
+    __slots__ = ("obj",)
 
-    def __init__(self, obj: "Any", origin: "Any") -> None:
-        self.obj, self.origin = obj, origin
+    def __init__(self, obj: "Any") -> None:
+        self.obj = obj
 
     def carry_out(self) -> "Any":
         """The object itself."""
-        return self.origin
+        return self.obj
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds nothing of it."""
-        name = frame_words.type_of(self.origin)
+        name = frame_words.type_of(self.obj)
         return Plan(
-            source=f"{name} of {_length(self.origin)}",
+            source=f"{name} of {_length(self.obj)}",
             source_type=frame_words.type_of(self.obj),
             target=name,
             protocol="itself",
@@ -57,15 +57,16 @@ def _length(origin: "Any") -> str:
 def found(
     obj: "Any", target: "Any", taker: "tuple[Taker, str | None] | None", copy: "bool | None"
 ) -> "Unchanged | None":
-    """The way of what is of the target's own class, where no option asks for anything else."""
-    if copy is True:
+    """The way of what is of the target's own class, where no option asks for anything else.
+
+    A Column or Table is what it was when it was taken; the object it was taken of may have been written to since.
+    """
+    if copy is True or type(obj) is Column or type(obj) is Table:
         return None
-    ours = type(obj) is Column or (type(obj) is Table and not obj.is_lazy)
-    origin = obj.native_object if ours else obj
-    name = full_name(type(origin))
+    name = full_name(type(obj))
     if taker is None:
         masked = target is not None and targets.is_masked(target) and name in _MASKED
-        return Unchanged(obj, origin) if masked else None
+        return Unchanged(obj) if masked else None
     library, form = taker
     made = _OF_ITS_OWN.get(library.name, {}).get(name)
-    return Unchanged(obj, origin) if made is not None and form in (None, made) else None
+    return Unchanged(obj) if made is not None and form in (None, made) else None
