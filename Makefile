@@ -10,7 +10,7 @@ DEMO_VENV ?= .venv-demo
 
 # torch and jax are large; on interpreters other than 3.11 the suite runs without them.
 TEST_LIBS ?= pytest pytest-randomly pytest-timeout pytest-xdist hypothesis cffi 'cython>=3.2.8' numpy ml_dtypes pillow \
-	pyarrow arro3-core pandas polars duckdb nanoarrow \
+	pyarrow arro3-core pandas polars duckdb nanoarrow narwhals \
 	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
 DEMO_LIBS ?= numpy pillow pyarrow pandas polars arro3-core duckdb apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'

@@ -1,6 +1,7 @@
 """Columns and tables handed on: what arrives is right, what explain said is what happened."""
 
 import array
+import gc
 import sys
 
 import pytest
@@ -165,6 +166,7 @@ def test_explain_without_a_target_surveys_the_libraries_of_columns():
 
 
 def test_a_plan_holds_no_lease():
+    gc.collect()  # of what other tests left in cycles
     before = len(lend.loans())
     plan = lend.explain(source(), "pyarrow")
     assert len(lend.loans()) == before
