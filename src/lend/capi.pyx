@@ -115,6 +115,9 @@ cdef View requested(object obj, const lend_request* request, lend_view* view):
         capi_refusals().tell_in_c(refusal, asked_of(request))
         raise
     tell_of(view, made)
+    if request.stream is not NULL and not on_host(&made.record):
+        view.sync = request.stream      # by_request has ordered it so
+        view.flags &= ~LEND_SYNC_UNKNOWN
     return made
 
 

@@ -17,6 +17,7 @@ from lend.errors import (
     NotHostAccessible,
     NotLendable,
     ReadOnlyMemory,
+    StreamError,
     UnsupportedLayout,
     UnsupportedType,
 )
@@ -465,9 +466,15 @@ ANY = (0, 255, ord("|"), 0, -1, 0, 0)
 
 
 @WAYS
-def test_memory_of_a_device_is_not_said_to_be_ordered_on_a_stream_that_nothing_was_ordered_on(consumer, way):
-    with pytest.raises(UnsupportedType, match="on a stream is not built yet"):
-        getattr(consumer, way)(CudaInterface(), *ANY, 7)
+def test_memory_of_a_device_is_ordered_on_the_stream_that_was_asked_for_and_said_to_be(consumer, way):
+    told = getattr(consumer, way)(CudaInterface(), *ANY, 7)
+    assert (told["sync"], told["flags"] & SYNC_UNKNOWN) == (7, 0)
+
+
+@WAYS
+def test_a_stream_that_means_nothing_is_refused_to_memory_of_a_device(consumer, way):
+    with pytest.raises(StreamError, match="1 and 2 mean nothing on ROCm"):
+        getattr(consumer, way)(lend.View.from_pointer(4096, 4, "f4", owner="", device="rocm:0"), *ANY, 2)
 
 
 @WAYS

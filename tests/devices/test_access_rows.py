@@ -120,7 +120,8 @@ __arrow_c_device_array__ __arrow_c_device_stream__ __arrow_c_schema__ __contains
 __delitem__ __dlpack_c_exchange_api__ __dlpack_device__ __enter__ __exit__ __init__ __len__ __new__ __release_buffer__
 __repr__ __setitem__ __sizeof__ __sycl_usm_array_interface__ _arrow_c_device_array _describe _repr_html_ aligned
 alignment bufsize buffer_facts c_contiguous children chunks cuda_array_interface device dictionary dtype exclusive
-f_contiguous from_buffers from_pointer itemsize length metadata name native_object nbytes ndim nulls offset owner ptr
+f_contiguous from_buffers from_pointer itemsize length metadata name native native_object nbytes
+ndim nulls offset owner ptr
 readonly release released rename shape size stride strides writability_untold
 """
 

@@ -50,6 +50,12 @@ class MemoryOwner(Owner):
     def producer_type(self) -> str: ...
 
 @final
+class DriverOwner(Owner):
+    kind: ClassVar[Literal["memory"]]
+    @property
+    def producer_type(self) -> str: ...
+
+@final
 class CallbackOwner(Owner):
     kind: ClassVar[Literal["callback"]]
     @property
