@@ -7,6 +7,7 @@ from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
 from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
+from lend.columns.bools import as_bool8
 from lend.columns.column import Column
 from lend.columns.drafts import Draft, shows_writes, unchanged
 from lend.columns.runs import Wish
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ANEW = "polars makes the codes of a Categorical anew each time it hands them on (those of an Enum lie there)"
+_BYTES = "bools of one byte each"
 
 
 class FrameDraft:
@@ -93,6 +95,8 @@ class FrameDraft:
             if reading.is_unvouched(column):
                 column.verify(full=True)
                 self.unvouched.append(column)
+        if "bool8" in options:
+            self._name_bools(options["bool8"])
         check_names(options.get("names"))  # of a column, too, which has one name
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
@@ -127,10 +131,27 @@ class FrameDraft:
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
                 tried=[frame_words.why_copied(one, its.why, taker.name) for one, its in copied[1:4]] or None,
-                remedy=[f"copy=None ({price})", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
-                if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
-                else f"copy=None ({price})",
+                remedy=[f"copy=None ({price})", *self._cheaper(copied)],
             )
+
+    def _cheaper(self, copied: "list[tuple[Column, Verdict]]") -> "list[str]":
+        """Options by which less, or nothing, is copied."""
+        assert self.taker is not None
+        if self.taker.name == "pandas" and self.options.get("dtype_backend") != "pyarrow":
+            return ['dtype_backend="pyarrow", which keeps columns as Arrow has them']
+        if any(_BYTES in verdict.why for _, verdict in copied):
+            return ["bool8=True, which gives bools of one byte as Arrow's bool8, and packs none"]
+        return []
+
+    def _name_bools(self, asked: "Any") -> None:
+        """Let bools of one byte go as they lie, under the name that Arrow has for them."""
+        if asked is not True and asked is not False:
+            raise TypeError(f"bool8 is True or False, not {asked!r:.60}")
+        self.options = {name: value for name, value in self.options.items() if name != "bool8"}
+        named = [as_bool8(column) if asked else column for column in self.columns()]
+        if any(made is not column for made, column in zip(named, self.columns(), strict=True)):
+            thing = self.thing
+            self.thing = of_columns(thing.names, named, len(thing), thing.metadata) if type(thing) is Table else named[0]
 
     def _check_chunks(self, form: str) -> None:
         assert self.taker is not None
