@@ -62,13 +62,13 @@ def is_of_pandas(cls: type) -> bool:
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
 
 
-def anew_by_polars(obj: "Any") -> "list[tuple[str, int]]":
-    """The columns of an object of polars, also one that narwhals wraps, that it writes anew when it is taken."""
+def told_by_polars(obj: "Any") -> "list[tuple[str, Any]]":
+    """Each Series of an object of polars, also one that narwhals wraps, by its name; of other objects none."""
     obj = unwrapped(obj)
     adapter = adapter_of(type(obj))
     if adapter is None or adapter.__name__ != "lend.adapters.polars" or not shows(type(obj), "to_arrow"):
         return []
-    found: list[tuple[str, int]] = adapter.made_anew(obj)
+    found: list[tuple[str, Any]] = adapter.each(obj)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from lend import front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import columns, pandas_index
+from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
 from lend.adapters.verdicts import TO_COME, Verdict
@@ -12,7 +12,7 @@ from lend.columns.column import Column
 from lend.columns.drafts import Draft, shows_writes, unchanged
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
+from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come, written_anew
 from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
 from lend.tables import sources
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lend._core.copies import Copy
 
 
-_ANEW = "polars makes the codes of a Categorical anew each time it hands them on (those of an Enum lie there)"
+_ANEW = "polars writes them anew each time it hands them on"
 _BYTES = "bools of one byte each"
 
 
@@ -151,7 +151,9 @@ class FrameDraft:
         named = [as_bool8(column) if asked else column for column in self.columns()]
         if any(made is not column for made, column in zip(named, self.columns(), strict=True)):
             thing = self.thing
-            self.thing = of_columns(thing.names, named, len(thing), thing.metadata) if type(thing) is Table else named[0]
+            self.thing = (
+                of_columns(thing.names, named, len(thing), thing.metadata) if type(thing) is Table else named[0]
+            )
 
     def _check_chunks(self, form: str) -> None:
         assert self.taker is not None
@@ -311,9 +313,9 @@ class FrameDraft:
             rest = Step("take", "pandas, the other columns as they lie")
             steps = [] if anew >= len(self.columns()) else [rest]
         if self.rows:
-            for name, nbytes in columns.anew_by_polars(self.obj):
-                named = f"the codes of column {name!r}" if name else "its codes"
-                steps.append(Step("take", named, nbytes, "producer", _ANEW))
+            for name, nbytes, what in written_anew.found(self.obj):
+                named = f"{what} of column {name!r}" if name else f"{what} of this column"
+                steps.append(Step("take", named, nbytes, "producer", _ANEW, name or None))
         return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
 
     def _shows_writes(self, column: Column) -> bool:
