@@ -62,8 +62,8 @@ class Arrived:
     def __init__(self, obj, target, expected):
         self.faults = []
         self.shared = self.columns = 0
-        plan = lend.explain(obj, target)
         source = lend.table(obj) if not isinstance(obj, lend.Table) else obj
+        plan = lend.explain(source, target)  # of obj itself its own library would get itself
         began = time.perf_counter()
         made = lend.to(source, target)
         self.seconds = time.perf_counter() - began

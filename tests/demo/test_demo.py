@@ -53,6 +53,14 @@ def test_every_claim_holds(libraries):
     assert "all results and sources dropped\n  nothing is lent\n" in done.stdout
 
 
+def test_every_claim_of_the_frame_holds():
+    pytest.importorskip("pyarrow")
+    few = "import sys, frames; frames.ROWS = 700; sys.exit(frames.main())"
+    done = subprocess.run([sys.executable, "-c", few], capture_output=True, text=True, timeout=200, cwd=DEMO)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "every claim holds: values, nulls, names, and what was said to be shared" in done.stdout
+
+
 def test_nothing_is_printed_as_an_error():
     assert run("numpy").stderr == ""
 

@@ -7,6 +7,7 @@ import pytest
 import lend
 from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 
+np = pytest.importorskip("numpy")
 pa = pytest.importorskip("pyarrow")
 
 TABLE = pa.table({"i": [1, None], "s": ["a", "b"]})
@@ -104,6 +105,20 @@ def test_an_object_of_a_library_beside_its_tables_is_made(name, given):
     made = lend.to(taken(source) if given == "taken" else source, cls)
     assert issubclass(type(made), cls)
     assert holds(made)
+
+
+@pytest.mark.parametrize("array", [np.arange(3), np.array([1.5, 2.5])], ids=str)
+def test_an_array_goes_to_a_class_of_columns_as_the_column_that_it_is(array):
+    made = lend.to(array, pa.ChunkedArray)
+    assert (type(made), made.to_pylist()) == (pa.ChunkedArray, array.tolist())
+    assert lend.explain(array, pa.ChunkedArray).bytes_copied == 0
+
+
+@pytest.mark.parametrize("cls", [pa.RecordBatch, pa.RecordBatchReader, pa.Table])
+@pytest.mark.parametrize("act", [lend.to, lend.explain])
+def test_an_array_is_no_table_and_is_told_how_to_be_one(cls, act):
+    with pytest.raises(UnsupportedLayout, match=r"(?s)a column is not handed on as .*try "):
+        act(np.arange(3), cls)
 
 
 def test_the_name_of_a_column_is_that_of_its_index():

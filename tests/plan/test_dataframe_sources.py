@@ -1,10 +1,12 @@
 """Frames that have `__dataframe__` alone go to every library by one call, and what that copies is told before."""
 
+import struct
+
 import pytest
 
 import lend
-from lend.errors import UnsupportedType
-from support.told_frames import BYTES, ToldColumn, ToldFrame, floats, ints, texts
+from lend.errors import MalformedDescriptor, UnsupportedType
+from support.told_frames import BYTES, CATEGORICAL, SENTINEL, ToldColumn, ToldFrame, floats, ints, texts
 
 
 def frame():
@@ -47,3 +49,41 @@ def test_a_column_of_lends_own_is_no_table_for_having_the_method():
     with pytest.raises(UnsupportedType) as refused:
         lend.view(column)
     assert "table" not in str(refused.value)
+
+
+def codes(*values):
+    words = {"is_ordered": False, "is_dictionary": True, "categories": texts("x", "y")}
+    told = (CATEGORICAL, 8, "c", "=")
+    return ToldColumn(
+        told, len(values), null=(SENTINEL, -1), data=(struct.pack(f"{len(values)}b", *values), (0, 8, "c", "=")),
+        categories=words,
+    )  # fmt: skip
+
+
+LEADING_OUT = {
+    "an offset between others": (
+        texts("a", "b", offsets=struct.pack("3i", 0, 2_000_000_000, 2)),
+        "offset 2 is 2, after 2000000000",
+    ),
+    "bytes that are no text": (texts("a", data=b"\xff"), "element 0 is not UTF-8"),
+    "a code without a category": (codes(0, 7), "index 7 at element 1 is none of its 2"),
+}
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "arro3", "pandas", "duckdb"])
+@pytest.mark.parametrize("case", LEADING_OUT)
+def test_no_library_gets_what_leads_out_of_the_buffers_of_a_producer(case, target):
+    pytest.importorskip({"arro3": "arro3.core"}.get(target, target))
+    column, words = LEADING_OUT[case]
+    with pytest.raises(MalformedDescriptor, match=words):
+        lend.to(ToldFrame({"bad": column}), target)
+
+
+def test_codes_whose_nulls_are_no_codes_lead_nowhere():
+    pytest.importorskip("pyarrow")
+    made = lend.to(ToldFrame({"c": codes(0, -1, 1)}), "pyarrow")
+    assert made["c"].to_pylist() == ["x", None, "y"]
+
+
+def test_that_the_buffers_of_a_producer_are_looked_at_is_told():
+    assert "column 's', of loose buffers: all they lead to is looked at, once" in str(lend.explain(frame(), "pyarrow"))

@@ -3,7 +3,7 @@
 import pytest
 
 import lend
-from lend.errors import UnsupportedType
+from lend.errors import LendError, UnsupportedType
 
 np = pytest.importorskip("numpy")
 pa = pytest.importorskip("pyarrow")
@@ -44,6 +44,28 @@ def test_explain_tells_what_to_does():
     with lend.copies() as counted:
         lend.to(TABLE, "numpy", nulls=EACH)
     assert plan.bytes_copied == counted.bytes > 0
+
+
+@pytest.mark.parametrize("target", ["pyarrow", "polars", "pandas", "numpy"])
+@pytest.mark.parametrize("way", [("fill", 0), "forbid", "nan", "object", "struct", "mask"], ids=str)
+def test_of_rows_to_come_explain_refuses_no_more_than_to_does(target, way):
+    pytest.importorskip(target)
+    rows = pa.table({"i": [1, 2], "w": [1.5, 2.5]})
+
+    def done(act):
+        try:
+            return act(rows.to_reader(), target, nulls={"i": way, "w": "forbid"}) is None
+        except LendError as refusal:
+            return type(refusal)
+
+    assert done(lend.explain) == done(lend.to)
+
+
+def test_what_rows_to_come_may_refuse_is_told_of_each_column():
+    plan = lend.explain(TABLE.to_reader(), "polars", nulls={"i": ("fill", 0), "f": "forbid"})
+    assert [note for note in plan.notes if "when the rows come" in note] == [
+        'may be refused when the rows come: nulls that cannot be filled with 0; nulls, by nulls="forbid"'
+    ]
 
 
 def test_columns_side_by_side_have_each_their_own_value():

@@ -29,6 +29,7 @@ cdef enum:
     GATHERED = 1024      # rows behind pointers, just copied into memory of lend's own
     UNBOUNDED = 256      # only a pointer is known: the extent of the memory cannot be checked
     ADDRESS_TOLD = 2048  # by an array interface, which nobody gives back: release() keeps the lease till the end
+    DERIVED = 4096       # made of something lent, or of words: not as a producer showed it
 
     # the request of a caller
     WANT_ANY = 0

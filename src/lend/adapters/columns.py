@@ -8,7 +8,6 @@ from functools import partial
 
 from lend._core.letting_go import lets_go
 from lend.adapters import advice, row_advice
-from lend.adapters.asking import guarded
 from lend.errors import (
     CopyRequired,
     LendError,
@@ -62,13 +61,13 @@ def is_of_pandas(cls: type) -> bool:
     return adapter is not None and adapter.__name__ == "lend.adapters.pandas"
 
 
-def anew_by_polars(obj: "Any") -> "list[tuple[str, int]]":
-    """The columns of an object of polars, also one that narwhals wraps, that it writes anew when it is taken."""
+def told_by_polars(obj: "Any") -> "list[tuple[str, Any]]":
+    """Each Series of an object of polars, also one that narwhals wraps, by its name; of other objects none."""
     obj = unwrapped(obj)
     adapter = adapter_of(type(obj))
     if adapter is None or adapter.__name__ != "lend.adapters.polars" or not shows(type(obj), "to_arrow"):
         return []
-    found: list[tuple[str, int]] = adapter.made_anew(obj)
+    found: list[tuple[str, Any]] = adapter.each(obj)
     return found
 
 
@@ -269,6 +268,12 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
         given = _arrow_array(obj)
         if shows(type(given), "__arrow_c_array__") or shows(type(given), "__arrow_c_stream__"):
             return take(given, copy)
+        raise NotLendable.build(
+            f"{article(full_name(type(obj)))} gave by its __arrow_array__ {_said(obj, given)}, which is no Arrow array",
+            came=refusal.came,
+            tried=refusal.tried,
+            remedy="an __arrow_array__ that returns a pyarrow.Array or ChunkedArray",
+        )
     if isinstance(refusal, NotLendable) and refusal.fact is not None and refusal.fact.startswith("cannot lend "):
         if advice.is_table(type(obj)):
             raise no_column(obj)
@@ -286,9 +291,24 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
 _INTERFACES = ("__array_interface__", "__cuda_array_interface__")
 
 
-@guarded
+def _said(obj: "Any", given: "Any") -> str:
+    if given is None:
+        return "None"
+    return "itself" if given is obj else article(full_name(type(given)))
+
+
 def _arrow_array(obj: "Any") -> "Any":
-    return obj.__arrow_array__()
+    try:
+        return obj.__arrow_array__()
+    except (LendError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # a method of somebody's: what it raises becomes ours, with it as the cause
+        raise NotLendable.from_producer(
+            error,
+            f"{article(full_name(type(obj)))} does not lend its elements",
+            door="__arrow_array__()",
+            came=full_name(type(obj)),
+        ) from error
 
 
 def _unmasked(obj: "Any", method: str) -> "tuple[Any, Any] | None":

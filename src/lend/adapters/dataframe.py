@@ -192,7 +192,6 @@ def made_of(told: dataframe.ToldColumn, copy: "bool | None") -> Column:
         dictionary=words,
         name=told.name,
     )
-    vouched(made)  # by who has the buffers: they have a protocol of their own
     if told.no_null and made.device.is_host and made.null_count:
         raise MalformedDescriptor.build(
             f"it says that none of its elements is null, and its {kind} that {made.null_count} are"

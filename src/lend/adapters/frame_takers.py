@@ -8,6 +8,7 @@ import sys
 
 from lend.adapters import alignment
 from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
+from lend.columns import roles
 from lend.columns.joining import nothing
 from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
@@ -194,6 +195,8 @@ _INSTEAD = {
 
 def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
     copies, becomes = [], None
+    if roles.is_bool8(column.metadata):
+        becomes = "ext[arrow.bool8], stored as Int8"
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
@@ -401,6 +404,7 @@ TAKERS = {
             "pyarrow.lib.Array": "column", "pyarrow.lib.ChunkedArray": "column",
             "pyarrow.lib.Table": "table", "pyarrow.lib.RecordBatch": "table", READER: "table",
         },
+        options=("bool8",),
     ),
     "polars": Taker(
         "polars", "polars", "polars.Series", "polars.DataFrame", _judge_polars, _polars_series, _polars_frame,
@@ -408,7 +412,7 @@ TAKERS = {
             "polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table",
             "polars.lazyframe.frame.LazyFrame": "table",
         },
-        options=("names",), unique=True,
+        options=("bool8", "names"), unique=True,
     ),
     "pandas": Taker(
         "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
@@ -422,10 +426,11 @@ TAKERS = {
             "arro3.core._core.Table": "table", "arro3.core._core.RecordBatch": "table",
             "arro3.core._core.RecordBatchReader": "table",
         },
+        options=("bool8",),
     ),
     "duckdb": Taker(
         "duckdb", "duckdb", None, "duckdb.DuckDBPyRelation", _judge_duckdb, _no_column, _duckdb_relation,
-        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("connection",),
+        classes={"duckdb._relation.DuckDBPyRelation": "table"}, options=("bool8", "connection"),
         bare=False, renames=_duckdb_names,
     ),
 }  # fmt: skip

@@ -375,15 +375,8 @@ def _converted(array: "Any", text: bool, name: str, came: str) -> "Any":
             pandas_nested.check_same(array, made, kinds.called(name), came)
         return made
     if missing is not None:
-        row = next((i for i, value in enumerate(array) if kinds.is_no_utf8(value)), None)
-        raise UnsupportedType.from_producer(
-            missing,
-            f"{kinds.called(name)} is of Python objects that are no values of one type"
-            if row is None
-            else f"{kinds.called(name)} is of text that is no UTF-8: row {row} has a lone surrogate",
-            door=library,
-            came=came,
-        ) from missing
+        why = kinds.why_no_text(array, kinds.called(name), "Python objects that are no values of one type")
+        raise UnsupportedType.from_producer(missing, why, door=library, came=came) from missing
     raise UnsupportedType.build(
         f"{kinds.called(name)} is of Python objects, which pyarrow makes {'text' if text else 'values'} of, and it is "
         "not installed",

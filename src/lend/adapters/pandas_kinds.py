@@ -75,6 +75,14 @@ def is_no_utf8(value: "Any") -> bool:
     return False
 
 
+def why_no_text(found: "Iterable[Any]", what: str, otherwise: str) -> str:
+    """Why a library makes no text of values: half a character in one of them, or else as told."""
+    row = next((i for i, value in enumerate(found) if is_no_utf8(value)), None)
+    if row is None:
+        return f"{what} is of {otherwise}"
+    return f"{what} is of text that is no UTF-8: row {row} has a lone surrogate"
+
+
 def is_string(dtype: "Any") -> bool:
     return bool(getattr(dtype, "name", "") in ("str", "string"))
 

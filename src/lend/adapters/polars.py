@@ -88,11 +88,10 @@ def _named(series: "Any") -> str:
 
 
 @guarded
-def made_anew(obj: "Any") -> "list[tuple[str, int]]":
-    """The columns of a frame or Series whose codes polars writes anew each time it hands them on, with the bytes."""
-    kind = sys.modules["polars"].Categorical
+def each(obj: "Any") -> "list[tuple[str, Any]]":
+    """The Series of a frame, or the one that it is, by their names."""
     series = obj.get_columns() if shows(type(obj), "get_columns") else [obj]
-    return [(part.name, 4 * len(part)) for part in series if part.dtype is kind or type(part.dtype) is kind]
+    return [(str(part.name), part) for part in series]
 
 
 def _objects(obj: "Any", name: str) -> UnsupportedType:

@@ -127,15 +127,8 @@ def _made(
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        row = next((i for i, value in enumerate(found) if kinds.is_no_utf8(value)), None)
-        raise UnsupportedType.from_producer(
-            error,
-            f"{what} is of strings that are no text"
-            if row is None
-            else f"{what} is of text that is no UTF-8: row {row} has a lone surrogate",
-            door=name,
-            came=came,
-        ) from error
+        why = kinds.why_no_text(found, what, "strings that are no text")
+        raise UnsupportedType.from_producer(error, why, door=name, came=came) from error
     column = take(made, None)
     copies.note(came, f"strings of NumPy's as {'text' if kind == 'text' else 'binary'}", kinds.nbytes_of(made))
     return column

@@ -237,12 +237,13 @@ def retyped(
     children: "Sequence[DType] | None" = None,
     dictionary: "DType | None" = None,
     format: "str | None" = None,
+    fields: "Sequence[tuple[Any, ...]] | None" = None,
 ) -> DType:
-    """The same type with other types within it, or of another layout."""
+    """The same type with other types within it, or other fields, or of another layout."""
     logical = logical_of(dtype)
     if logical is None:
         return dtype if format is None else DType.from_arrow(format, dictionary=dictionary)
-    fields: list[Any] = [tuple(field) for field in logical.fields]
+    fields = [tuple(field) for field in (logical.fields if fields is None else fields)]
     if children is not None:
         fields = [(field[0], child, *field[2:]) for field, child in zip(fields, children, strict=True)]
     return DType.from_arrow(

@@ -2,16 +2,17 @@
 
 from lend import front_columns
 from lend._core.letting_go import lets_go
-from lend.adapters import columns, pandas_index
+from lend.adapters import pandas_index
 from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import ONE_CHUNK, Taker, check_names, told_to_pyarrow, unique
 from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
+from lend.columns.bools import as_bool8
 from lend.columns.column import Column
 from lend.columns.drafts import Draft, shows_writes, unchanged
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
-from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come
+from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come, written_anew
 from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
 from lend.tables import sources
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from lend._core.copies import Copy
 
 
-_ANEW = "polars makes the codes of a Categorical anew each time it hands them on (those of an Enum lie there)"
+_ANEW = "polars writes them anew each time it hands them on"
+_BYTES = "bools of one byte each"
 
 
 class FrameDraft:
@@ -93,6 +95,8 @@ class FrameDraft:
             if reading.is_unvouched(column):
                 column.verify(full=True)
                 self.unvouched.append(column)
+        if "bool8" in options:
+            self._name_bools(options["bool8"])
         check_names(options.get("names"))  # of a column, too, which has one name
         if type(self.thing) is Table and taker.unique:
             self._check_names(self.thing, options)
@@ -127,9 +131,28 @@ class FrameDraft:
                 wanted=f"{self._made()} without a copy (copy=False)",
                 came=self.came,
                 tried=[frame_words.why_copied(one, its.why, taker.name) for one, its in copied[1:4]] or None,
-                remedy=[f"copy=None ({price})", 'dtype_backend="pyarrow", which keeps columns as Arrow has them']
-                if taker.name == "pandas" and options.get("dtype_backend") != "pyarrow"
-                else f"copy=None ({price})",
+                remedy=[f"copy=None ({price})", *self._cheaper(copied)],
+            )
+
+    def _cheaper(self, copied: "list[tuple[Column, Verdict]]") -> "list[str]":
+        """Options by which less, or nothing, is copied."""
+        assert self.taker is not None
+        if self.taker.name == "pandas" and self.options.get("dtype_backend") != "pyarrow":
+            return ['dtype_backend="pyarrow", which keeps columns as Arrow has them']
+        if any(_BYTES in verdict.why for _, verdict in copied):
+            return ["bool8=True, which gives bools of one byte as Arrow's bool8, and packs none"]
+        return []
+
+    def _name_bools(self, asked: "Any") -> None:
+        """Let bools of one byte go as they lie, under the name that Arrow has for them."""
+        if asked is not True and asked is not False:
+            raise TypeError(f"bool8 is True or False, not {asked!r:.60}")
+        self.options = {name: value for name, value in self.options.items() if name != "bool8"}
+        named = [as_bool8(column) if asked else column for column in self.columns()]
+        if any(made is not column for made, column in zip(named, self.columns(), strict=True)):
+            thing = self.thing
+            self.thing = (
+                of_columns(thing.names, named, len(thing), thing.metadata) if type(thing) is Table else named[0]
             )
 
     def _check_chunks(self, form: str) -> None:
@@ -290,9 +313,9 @@ class FrameDraft:
             rest = Step("take", "pandas, the other columns as they lie")
             steps = [] if anew >= len(self.columns()) else [rest]
         if self.rows:
-            for name, nbytes in columns.anew_by_polars(self.obj):
-                named = f"the codes of column {name!r}" if name else "its codes"
-                steps.append(Step("take", named, nbytes, "producer", _ANEW))
+            for name, nbytes, what in written_anew.found(self.obj):
+                named = f"{what} of column {name!r}" if name else f"{what} of this column"
+                steps.append(Step("take", named, nbytes, "producer", _ANEW, name or None))
         return steps + [Step("take", copy.what, copy.nbytes, "lend", copy.why) for copy in self.copied]
 
     def _shows_writes(self, column: Column) -> bool:

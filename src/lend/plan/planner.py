@@ -233,6 +233,8 @@ class Draft:
         elif words == ["alignment"]:
             boundary = max(self.rules.alignment, 64)
             remedy += f", or memory that lies so from the start: lend.view(x, align={boundary}, copy=True), once"
+        elif words == ["bit-packed"]:
+            remedy += f', or lend.to(x, "{self.rules.name}", bool8=True), which shares them as Arrow\'s bool8'
         elif words == [ANEW]:
             remedy += ', or lend.to(x, "memoryview"), which shares the memory'
         return CopyRequired.build(
@@ -439,7 +441,7 @@ def draw(
         targets.resolve(target).check_options(
             {name: value for name, value in options.items() if name not in _OF_PANDAS}
         )
-    filled = nulls is not None and frames.taker_of(target) is not None
+    filled = (nulls is not None or "bool8" in options) and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
         return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
     aim = targets.resolve(target)

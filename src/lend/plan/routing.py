@@ -29,7 +29,9 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
     found = frames.taker_of(target)
     if found is None and is_call(target):
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
-    return found is not None and (arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS)
+    if found is None or arrow or issubclass(cls, dict) or found[0].name not in targets.ADAPTERS:
+        return found is not None
+    return targets.resolve(target).library is None  # a class that is made of columns alone
 
 
 def is_of_columns(obj: "Any") -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lend.plan.frame_drafts import FrameDraft
 
 _TIMES = ("datetime", "timedelta")
+_INEXACT = "integers beside nulls that float64 does not hold exactly, and NaN beside nulls"
 
 
 def of_arrays(dtypes: "Iterable[DType]", asked: "Asked") -> "list[str]":
@@ -21,7 +22,7 @@ def of_arrays(dtypes: "Iterable[DType]", asked: "Asked") -> "list[str]":
     dtypes = [base(dtype) for dtype in dtypes]
     may = []
     if asked.nulls == "nan":
-        may.append("integers beside nulls that float64 does not hold exactly, and NaN beside nulls")
+        may.append(_INEXACT)
     elif asked.nulls not in (None, "mask", "object"):
         may += _nulls(asked.nulls)
     elif (
@@ -39,9 +40,10 @@ def of_arrays(dtypes: "Iterable[DType]", asked: "Asked") -> "list[str]":
 
 def of_frames(draft: "FrameDraft") -> "list[str]":
     """Notes of a way to a library of columns, or to a callable."""
-    may = [] if draft.nulls == "struct" else _nulls(draft.nulls)
-    if draft.nulls == "nan":
-        may = ["integers beside nulls that float64 does not hold exactly, and NaN beside nulls"]
+    may: list[str] = []
+    for policy in draft.nulls.values() if type(draft.nulls) is dict else (draft.nulls,):
+        told = [_INEXACT] if policy == "nan" else [] if policy == "struct" else _nulls(policy)
+        may += [note for note in told if note not in may]
     if draft.form in ONE_CHUNK:
         may.append(f"several chunks, as {draft.form.rpartition('.')[2]} has one")
     if draft.copy is False and draft.taker is not None and not draft.taker.arrow:

@@ -82,7 +82,8 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     **options
         Options of the target. Arrays: `stack=True`, a table as one array of two dimensions; `storage=True`, times and
         indices as the numbers that are stored. numpy: `zone="drop"`; `strings=` "object", "StringDType" or "U".
-        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. What one says of text,
+        pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. Takers of Arrow data:
+        `bool8=True`, bools of one byte as they lie, by that extension type. What one says of text,
         times or zones changes nothing where there are none. Of what comes from pandas, to whatever target: `index=` and
         `nested=`, as for `lend.table`.
 

@@ -4,9 +4,9 @@ from libc.stdint cimport uint8_t
 
 from lend._core.owners cimport ObjectOwner, Owner, own_object
 from lend._core.record cimport (
-    ADDRESS_TOLD, DEVICE_CPU, EXCLUSIVE, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED, UNBOUNDED, UNTOLD,
-    Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host, row_major, set_ndim,
-    shape_of, span_of, strides_of,
+    ADDRESS_TOLD, DERIVED, DEVICE_CPU, EXCLUSIVE, GATHERED, HANDLE, INLINE, LAYOUT_OK, MAX_DIMS, READONLY, RELEASED,
+    UNBOUNDED, UNTOLD, Record, byte_count, check_layout, clear_dims, copy_record, element_count, is_packed, on_host,
+    row_major, set_ndim, shape_of, span_of, strides_of,
 )
 from lend.dtypes.code cimport (
     Code, code_has_objects, code_hides_objects, code_itemsize, code_shared_bits, code_word,
@@ -23,6 +23,7 @@ from lend.views.view cimport View, blank, hold, track, view_of
 
 from lend.device import Device
 from lend.errors import NotHostAccessible
+from lend.protocols.classes import representation_of
 from lend.views import packed, reshaping
 
 CPU = Device("cpu")
@@ -33,6 +34,7 @@ def from_pointer(ptr, shape, dtype, owner, strides, device, bint readonly):
     cdef View view = blank()
     fill_from_pointer(&view.record, ptr, (shape,) if hasattr(shape, "__index__") else tuple(shape), dtype, owner,
                       strides, device, readonly)
+    view.record.flags |= DERIVED
     view.holder = told_by_address(owner, &view.record)
     track(view)
     return view
@@ -95,11 +97,26 @@ def typed(Buffer lent, dtype, shape, strides, offset):
     made.record.device_type = record.device_type
     made.record.device_id = record.device_id
     made.record.data = record.data + start
-    made.record.flags = record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
+    made.record.flags = DERIVED | record.flags & (READONLY | HANDLE | UNBOUNDED | UNTOLD | EXCLUSIVE)
     check_layout(&made.record)
     made.holder = owner
     track(made)
     return made
+
+
+def native_object(View view):
+    """What a View was taken from and still shows as that does; None of what was derived, copied, or told in words."""
+    cdef Record record
+    cdef Owner owner = hold(view, &record)
+    if record.flags & (DERIVED | EXCLUSIVE | GATHERED) or owner.kind not in ("buffer", "dlpack", "object", "device"):
+        return None
+    return owner.producer
+
+
+def native(View view):
+    """Whose array that is."""
+    found = native_object(view)
+    return None if found is None else representation_of(type(found))
 
 
 def dtype_of(View view):
@@ -397,7 +414,7 @@ cdef View with_layout(View view, Py_ssize_t offset, extents, strides, Code code)
     cdef int i
     other.record.ndim = 0
     other.record.exports = 0
-    other.record.flags = other.record.flags & ~(INLINE | RELEASED | ADDRESS_TOLD)
+    other.record.flags = DERIVED | other.record.flags & ~(INLINE | RELEASED | ADDRESS_TOLD)
     if len(extents) > MAX_DIMS:
         from lend.protocols import refusals
         raise refusals.too_many_dimensions(view, len(extents), MAX_DIMS)

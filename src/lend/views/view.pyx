@@ -18,8 +18,8 @@ from lend._core.seldom cimport seldom
 from lend._core.shortcuts cimport shorten_method
 from lend._core.unwinding cimport unmake_in_turn
 from lend._core.record cimport (
-    ADDRESS_TOLD, C_CONTIGUOUS, DEVICE_CPU, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED, Record,
-    copy_record, element_count, is_aligned, is_packed, shape_of, strides_of,
+    ADDRESS_TOLD, C_CONTIGUOUS, DERIVED, DEVICE_CPU, F_CONTIGUOUS, INLINE, INLINE_LEASE, INLINE_TENSOR, RELEASED,
+    Record, copy_record, element_count, is_aligned, is_packed, shape_of, strides_of,
 )
 from lend.dtypes.code cimport KIND_BOOL, KIND_FLOAT, code_has_objects
 from lend.protocols cimport buffer, dlpack
@@ -50,6 +50,7 @@ cdef View view_of(Owner owner, const Record* record):
     cdef View view = blank()
     if not copy_record(&view.record, record):
         raise MemoryError
+    view.record.flags |= DERIVED
     view.holder = owner
     track(view)
     return view
@@ -251,6 +252,17 @@ cdef class View(Lent):
         """The lease: what keeps the memory alive, shared by all that was made from it."""
         alive(&self.record, self)
         return owner_of(self)
+
+    @property
+    def native(self):
+        """Whose array it was taken from, "numpy", "torch", "arrow" and so on; None of others, and where anything was
+        changed (an element, a slice, other bytes as a dtype)."""
+        return derived().native(self)
+
+    @property
+    def native_object(self):
+        """What it was taken from, while nothing was changed here; else None. It shows what its library writes to it."""
+        return derived().native_object(self)
 
     @property
     def buffer(self):

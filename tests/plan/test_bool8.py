@@ -1,0 +1,122 @@
+"""`bool8=True` of `lend.to`: bools of one byte each go to takers of Arrow data as they lie."""
+
+import re
+
+import pytest
+
+import lend
+from lend.errors import CopyRequired
+
+pa = pytest.importorskip("pyarrow")
+np = pytest.importorskip("numpy")
+
+BYTES = np.array([True, False, True])
+MASKED = np.ma.masked_array([True, False, True], [0, 1, 0])
+RECORDS = np.array([(True, 1), (False, 2)], [("a", "?"), ("b", "i4")])
+BITS = pa.array([True, None, False])
+
+
+def handed(obj, target="pyarrow", **options):
+    """What it becomes, and that its plan told the bytes which lend copied."""
+    told = lend.explain(obj, target, bool8=True, **options)
+    with lend.copies() as made:
+        given = lend.to(obj, target, bool8=True, **options)
+    assert sum(step.nbytes or 0 for step in told.steps if step.who == "lend") == made.bytes
+    return given
+
+
+def test_bools_of_one_byte_are_shared_as_arrows_bool8():
+    given = handed(BYTES, copy=False)
+    assert given.type == pa.bool8()
+    assert given.to_pylist() == [True, False, True]
+    assert given.storage.buffers()[1].address == BYTES.__array_interface__["data"][0]
+
+
+def test_bools_of_bits_stay_bits():
+    given = handed(BITS, copy=False)
+    assert given.type == pa.bool_()
+    assert given.buffers()[1].address == BITS.buffers()[1].address
+
+
+def test_the_nulls_of_masked_bools_become_bits_and_their_values_are_shared():
+    given = handed(MASKED)
+    assert given.to_pylist() == [True, None, True]
+    assert given.storage.buffers()[1].address == MASKED.data.__array_interface__["data"][0]
+
+
+def test_bools_with_gaps_are_brought_together_and_stay_bytes():
+    given = handed(BYTES[::2])
+    assert (given.type, given.to_pylist()) == (pa.bool8(), [True, True])
+
+
+def test_bools_in_structs_are_named_too():
+    given = handed(RECORDS)
+    assert given.type == pa.struct([("a", pa.bool8()), ("b", pa.int32())])
+    assert given.to_pylist() == [{"a": True, "b": 1}, {"a": False, "b": 2}]
+
+
+def test_bools_in_chunks_are_shared_chunk_by_chunk():
+    chunks = lend.column(handed(BYTES, copy=False)), BYTES
+    whole = pa.chunked_array([handed(part, copy=False) for part in chunks])
+    given = handed(whole, copy=False)
+    assert [chunk.storage.buffers()[1].address for chunk in given.chunks] == [
+        chunk.storage.buffers()[1].address for chunk in whole.chunks
+    ]
+
+
+def test_the_copy_that_is_asked_for_is_of_bytes():
+    given = handed(BYTES, copy=True)
+    assert given.type == pa.bool8()
+    assert given.storage.buffers()[1].address != BYTES.__array_interface__["data"][0]
+
+
+def test_the_bools_of_a_frame_of_pandas_are_shared():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [True, False], "b": [1, 2]})
+    given = handed(frame, copy=False)
+    assert given.schema.types == [pa.bool8(), pa.int64()]
+    assert given.column("a").to_pylist() == [True, False]
+
+
+def test_polars_is_told_to_keep_them_as_an_extension_type():
+    pl = pytest.importorskip("polars")
+    given = handed(BYTES, "polars", copy=False)
+    assert isinstance(given, pl.Series)
+    assert str(given.dtype).startswith("Extension(name='arrow.bool8'") or "arrow.bool8" in str(given.dtype)
+    assert "becomes ext[arrow.bool8], stored as Int8" in str(lend.explain(BYTES, "polars", bool8=True))
+
+
+def test_arro3_takes_their_storage_and_the_name():
+    pytest.importorskip("arro3.core")
+    given = handed(BYTES, "arro3", copy=False)
+    assert pa.array(given).to_pylist() == [True, False, True]
+
+
+def test_duckdb_reads_them_as_bools():
+    pytest.importorskip("duckdb")
+    given = handed({"a": BYTES, "b": MASKED}, "duckdb")
+    assert given.fetchall() == [(True, True), (False, None), (True, True)]
+
+
+@pytest.mark.parametrize("obj", [BYTES, lend.column(BYTES), {"a": BYTES}], ids=["array", "column", "table"])
+def test_who_forbids_the_packing_is_told_of_bool8(obj):
+    with pytest.raises(CopyRequired) as refusal:
+        lend.to(obj, "pyarrow", copy=False)
+    assert "bool8=True" in str(refusal.value)
+    assert lend.to(obj, "pyarrow", copy=False, bool8=True) is not None
+
+
+@pytest.mark.parametrize("wish", [1, None, "yes"])
+def test_bool8_is_true_or_false(wish):
+    with pytest.raises(TypeError, match=re.escape(f"bool8 is True or False, not {wish!r}")):
+        lend.to(BYTES, "pyarrow", bool8=wish)
+
+
+def test_false_asks_for_bits_as_without_it():
+    assert lend.to(BYTES, "pyarrow", bool8=False).type == pa.bool_()
+
+
+@pytest.mark.parametrize("target", ["numpy", "pandas", "memoryview"])
+def test_who_takes_no_arrow_data_has_no_such_option(target):
+    with pytest.raises(TypeError, match="bool8: not an option of"):
+        lend.to(BYTES, target, bool8=True)
