@@ -67,7 +67,7 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
         raise refusals.not_readable(view, "unknown to the driver", False)
     if driver is NULL:
         from lend.devices import refusals
-        raise refusals.no_driver(view, kind)
+        raise refusals.no_driver(view, kind, ordinal)
     if not copy_record(&made.record, &source):
         raise MemoryError
     row_major(&made.record)
