@@ -65,9 +65,7 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
     if source.device_type != DEVICE_CPU and not can_be_copied(look(view, owner, &source, &facts)):
         from lend.devices import refusals
         raise refusals.not_readable(view, "unknown to the driver", False)
-    if driver is NULL:
-        from lend.devices import refusals
-        raise refusals.no_driver(view, kind, ordinal)
+    check_driver(view, kind, ordinal)
     if not copy_record(&made.record, &source):
         raise MemoryError
     row_major(&made.record)
@@ -91,6 +89,13 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
     track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
+
+
+def check_driver(shown, int kind, int ordinal):
+    """Refuse a device whose driver is not in this process."""
+    if find_driver(DRIVER_HIP if kind == ROCM else DRIVER_CUDA) is NULL:
+        from lend.devices import refusals
+        raise refusals.no_driver(shown, kind, ordinal)
 
 
 cdef inline int from_device(const Record* source, const AccessFacts* facts) noexcept:
