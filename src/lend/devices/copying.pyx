@@ -129,15 +129,15 @@ cdef int send(View view, Owner owner, const Record* source, const Record* made, 
     return 0
 
 
-def to_host(View view, str why, sync=None):
+def to_host(View view, why, sync=None):
     """Copy the memory of a device into fresh memory of the host, row-major (column-major, if it lies so).
 
     Parameters
     ----------
     view : View
         On a device.
-    why : str
-        What `lend.copies()` says of it.
+    why : str or None
+        What `lend.copies()` says of it; None: it is not counted.
     sync : {None, "stream", "device", "none"}
         What the copy is ordered after: the work that the producer knows of, all of the device, nothing.
 
@@ -171,7 +171,8 @@ def to_host(View view, str why, sync=None):
         bring(view, owner, &source, &made.record, &facts, sync)
     made.holder = memory
     track(made)
-    copies.note(describe.facts(view), why, byte_count(&source))
+    if why is not None:
+        copies.note(describe.facts(view), why, byte_count(&source))
     return made
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lend.devices.access import Access
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
+    from lend.plan.moves import Moved
     from lend.plan.unchanged import Unchanged
 
 # how the memory gets to us
@@ -457,7 +458,7 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft | ArraysDraft | Unchanged":
+) -> "Draft | FrameDraft | ArraysDraft | Unchanged | Moved":
     """Find the way of obj to target, or refuse with what stands in it."""
     check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:

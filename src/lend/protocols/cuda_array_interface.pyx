@@ -9,7 +9,7 @@ https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 """
 from libc.stdint cimport uintptr_t
 
-from lend._core.owners cimport DeviceOwner, Owner, Protocol, own_on_device, taken_by
+from lend._core.owners cimport Protocol, own_on_device, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED, READONLY, Record, clear_dims, element_count, shape_of,
 )
