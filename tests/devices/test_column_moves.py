@@ -200,3 +200,21 @@ for form in ("arrow_form", "contiguous", "masked", "needs"):
 show(*said)
 """)
     assert said == [True] * 4
+
+
+def test_a_column_of_buffers_with_owners_of_their_own_comes_from_the_device_buffer_by_buffer():
+    values, gone, kept = found("""
+import weakref
+from support.fakecuda.standins import PylibcudfColumn, RmmLike
+theirs = PylibcudfColumn(4, np.arange(4, dtype="i4").tobytes(), bytes([0b1101]))
+column = lend.Column.from_buffers("int32", 4, {"data": theirs.data(), "validity": theirs.null_mask()})
+mask, data = weakref.ref(theirs._null_mask), weakref.ref(theirs._data)
+back = lend.to(column, device="cpu").tolist()
+data_alone = column.buffers["data"]
+del theirs, column
+gc.collect()
+rmm = lend.Column.from_buffers("float32", 4, {"data": lend.buffer(RmmLike())})
+show([back, lend.to(rmm, device="cpu").tolist()], mask() is None, data() is not None)
+""")
+    assert values == [[0, None, 2, 3], [0.0, 1.0, 2.0, 3.0]]
+    assert (gone, kept) == (True, True)  # who keeps one buffer keeps no other
