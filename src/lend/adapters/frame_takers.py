@@ -5,11 +5,14 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 """
 
 import sys
+from functools import lru_cache
 
 from lend.adapters import alignment
 from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
-from lend.columns import roles
+from lend.columns import forms, roles
 from lend.columns.joining import nothing
+from lend.columns.requests import relabelled
+from lend.dtypes import DType
 from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
 
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.columns.column import Column
-    from lend.dtypes import DType
     from lend.tables.table import Table
 
 READER = "pyarrow.lib.RecordBatchReader"
@@ -211,15 +213,20 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
             if what == "union":
                 anew = ("its parts: lend.column(x).children", OTHERS)
             raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
-        if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
+        if dtype.zone is not None and not _is_zone_of_polars(dtype.zone):
             raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
+        if rows and (format.startswith("tss:") or format == "tDs") and _too_far(column):
+            raise refused(
+                column, "polars", "time of so many seconds (it counts milliseconds, in 64 bits, and they run over)",
+                'lend.to(lend.column(x), "pyarrow"), which has them',
+            )  # fmt: skip
         if format in ("u", "U", "z", "Z"):
             copies.append("polars keeps text and bytes in views, and makes them of offsets")
         elif dtype.dictionary is not None:
             copies.append("polars makes its categories anew")
             if format_of(dtype.dictionary) not in ("u", "U", "vu"):
                 becomes = "its values, decoded: polars has categories of text alone"
-            elif dtype.ordered:
+            elif dtype.ordered and not _is_enum(column):
                 becomes = "Categorical, without the order of its categories"
         elif format in ("+l", "+m"):
             copies.append("polars has lists with offsets of 64 bits, and widens these")
@@ -242,6 +249,44 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
         why = alignment.why(column, "polars", 4)
         copies += [] if why is None else [why]
     return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
+
+
+@lru_cache(64)
+def _is_zone_of_polars(zone: str) -> bool:
+    """Whether polars takes a zone, which it says of none before it is given one."""
+    if zone == "Z" or zone[:1] in "+-":
+        return False
+    import polars as pl
+
+    try:
+        pl.Series([], dtype=pl.Datetime("us", zone))
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def _is_enum(column: "Column") -> bool:
+    """Whether it came from polars as an Enum, which polars makes of it again."""
+    if any(key.startswith(b"_PL_ENUM") for key in column.metadata):
+        return True
+    return any(_is_enum(child) for chunk in column.chunks[:1] for child in chunk.children)
+
+
+_MOST_SECONDS = (2**63 - 1) // 1000
+
+
+def _too_far(column: "Column") -> bool:
+    """Whether there are seconds of which there are more milliseconds than fit: polars 2.1 wraps them, in silence."""
+    import polars as pl
+
+    for chunk in column.chunks:
+        if format_of(chunk.dtype).startswith(("tss:", "tDs")) and chunk.dtype.dictionary is None and len(chunk):
+            numbers = pl.Series(relabelled(forms.arrow_form(chunk).made(), DType.from_arrow("l")).made())
+            if max(abs(numbers.min() or 0), abs(numbers.max() or 0)) > _MOST_SECONDS:
+                return True
+        if any(map(_too_far, (*chunk.children, *filter(None, [chunk.dictionary])))):
+            return True
+    return False
 
 
 def _polars_series(column: "Column", form: "str | None" = None, names: "str | None" = None) -> "Any":

@@ -78,7 +78,11 @@ def _no_policy(nulls: str, name: str) -> UnsupportedType:
     if nulls == "struct":
         return UnsupportedType.build(
             f'nulls="struct" is a form of Arrow, and {name} takes arrays',
-            remedy='lend.to(x, "pyarrow", nulls="struct"), or lend.to(x, "numpy.ma")',
+            remedy=[
+                'lend.to(x, "pyarrow", nulls="struct"): the values and a mask of bytes beside them',
+                'lend.to(x, "numpy.ma"): an array and its mask',
+                'lend.to(x, "pyarrow"): the nulls as they are',
+            ],
         )
     remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma")']
     return UnsupportedType.build(

@@ -15,7 +15,7 @@ from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come, written_anew
 from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
-from lend.tables import sources
+from lend.tables import index_note, sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -213,10 +213,14 @@ class FrameDraft:
         if double is not None:
             assert self.taker is not None
             name, places = double
+            of_index = [table.names[place] for place in index_note.index_of(table)]
             raise UnsupportedLayout.build(
                 f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
                 came=self.came,
-                remedy='names="unique", which numbers them; or lend.table(x, columns=[...])',
+                remedy=[
+                    *(['index="drop": one of them is the index'] if name in of_index else []),
+                    'names="unique", which numbers them; or lend.table(x, columns=[...])',
+                ],
             )
 
     def columns(self) -> "tuple[Column, ...]":

@@ -27,6 +27,7 @@ from lend.plan import (
     targets,
     unchanged,
     work,
+    written_anew,
 )
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_known", "draw", "take", "taker_of"]
 
+# the remedy of the planner of arrays that is for arrays alone
+_ALIGNED = ", or memory that lies so from the start"
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
 # what a class has whose objects have columns of their own
@@ -216,6 +219,8 @@ def draw(
     if looking or not front_columns.gives_once(obj):
         bare = index is None and found is None and routing.is_for_arrays(target) and columns.is_frame(obj)
         draft = take(obj, copy, looking, "drop" if bare else index, nested)
+        if copy is False and draft.rows:
+            written_anew.forbid(obj, draft.came)
         if bare:  # it is no data, and need not be made columns
             draft.index, draft.left = None, pandas_index.carried(columns.unwrapped(obj)) or []
         return _proven(draft, *asked, nested)
@@ -269,6 +274,8 @@ def _proven(
 
 def _say_column(refusal: LendError, draft: FrameDraft) -> None:
     """Let a refusal of a column of a table name that as the caller reaches it."""
+    if refusal.remedy is not None and _ALIGNED in refusal.remedy:  # what is no array cannot be had so
+        change_remedy(refusal, refusal.remedy.partition(_ALIGNED)[0])
     if type(draft.thing) is Column and refusal.remedy is not None and f"\n{OTHERS}" in refusal.remedy:
         change_remedy(refusal, refusal.remedy.replace(f"\n{OTHERS}", ""))
     if type(draft.thing) is not Table or draft.at is None or refusal.remedy is None:
