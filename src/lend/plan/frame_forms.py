@@ -92,7 +92,7 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     elif nulls == "struct":
         draft = each_chunk(column, partial(_struct, missing=_missing(column)))
     else:
-        draft = forms.arrow_form(column, flat=library == "polars")
+        draft = forms.arrow_form(column, reader=library)
     return isolated(draft) if copy is True else draft
 
 
