@@ -131,6 +131,8 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
     if is_bool:
         if value is not True and value is not False:
             raise run_refusals.no_value(column, value, Wish(library))
+        if roles.is_bool8(column.metadata):  # bytes that stay bytes
+            return forms.filled(column, value) if parts.null_count() else forms.arrow_form(column)
         draft = _without_validity(parts, DType.from_arrow("b"))
         draft.buffers = {"data": Writing((parts.n + 7) // 8, partial(_bits, parts, bytes([value])))} if parts.n else {}
         return draft
@@ -191,12 +193,17 @@ def _struct(column: Column, missing: int) -> Draft:
     mask = Draft(column, DType("int8"), n, 0)
     if n:
         mask.buffers = {"data": told}
+    of_bytes = roles.blob_of(roles.BOOL8) if roles.is_bool8(column.metadata) else None
     dtype = DType.from_arrow(
         "+s",
-        fields=[("values", values_draft.dtype, True, None), ("mask", mask.dtype, False, roles.blob_of(roles.BOOL8))],
+        fields=[
+            ("values", values_draft.dtype, True, of_bytes),
+            ("mask", mask.dtype, False, roles.blob_of(roles.BOOL8)),
+        ],
         extension=(NAME, str(missing).encode()),
     )
     draft = Draft(column, dtype, n, 0)
+    draft.metadata = roles.unextended(column.metadata)  # an extension type of its own is that of the values
     draft.children = [values_draft, mask]
     if isinstance(told, Writing) and n:
         draft.reasons = ["a mask of bytes"]
