@@ -196,7 +196,9 @@ IN_THE_END = {
     "the same with other options": (pa.table({"a": ["x", None]}), "torch", {"nulls": "struct", "storage": True}),
     "a mask of bytes beside numbers": (pa.array([1, None]), "torch", {"nulls": "struct", "copy": False}),
     "a mask beside lists": (pa.table({"a": [[True], None]}), "memoryview", {"nulls": {"a": "mask"}}),
-    "a text under bools among others": (pa.table({"a": [True, None], "b": [1.5, None]}), "torch", {"nulls": ("fill", "x")}),
+    "a text under bools among others": (
+        pa.table({"a": [True, None], "b": [1.5, None]}), "torch", {"nulls": ("fill", "x")},
+    ),
     "a text in structs": (pa.array([{"a": 1, "b": None}], pa.struct([("a", pa.int8()), ("b", pa.bool_())])), "numpy.ma",
                           {"nulls": ("fill", "x")}),
     "what is forbidden beside what does not fit": (
@@ -211,7 +213,8 @@ IN_THE_END = {
 @pytest.mark.parametrize("name", IN_THE_END)
 def test_where_no_call_that_is_named_first_works_none_of_them_stays(name):
     obj, target, options = IN_THE_END[name]
-    pytest.importorskip(target.partition(".")[0])
+    if target != "memoryview":
+        pytest.importorskip(target.partition(".")[0])
     refusal = refusal_of(obj, target, options)
     assert lines_of(refusal), "there is something else to be tried"
     for line in lines_of(refusal):
