@@ -10,6 +10,7 @@ from functools import lru_cache
 from lend.adapters import alignment
 from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
 from lend.columns import forms, roles
+from lend.columns.building import of_chunks
 from lend.columns.joining import nothing
 from lend.columns.requests import relabelled
 from lend.dtypes import DType
@@ -199,6 +200,8 @@ def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
     copies, becomes = [], None
     if roles.is_bool8(column.metadata):
         becomes = "ext[arrow.bool8], stored as Int8"
+    elif _holds_bool8(column):
+        becomes = "Int8 where it has bools of one byte: polars knows no extension type within others"
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
@@ -289,10 +292,23 @@ def _too_far(column: "Column") -> bool:
     return False
 
 
+def _holds_bool8(column: "Column") -> bool:
+    """Whether there are bools of one byte within a column, by that extension type."""
+    children = [child for chunk in column.chunks[:1] for child in chunk.children]
+    return any(roles.is_bool8(child.metadata) or _holds_bool8(child) for child in children)
+
+
 def _polars_series(column: "Column", form: "str | None" = None, names: "str | None" = None) -> "Any":
     import polars as pl
 
-    return pl.Series(column.name, column).alias(column.name)
+    return pl.Series(column.name, _with_rows(column)).alias(column.name)
+
+
+def _with_rows(column: "Column") -> "Column":
+    """Without chunks of no rows: polars panics of lists of one length that begin with such (seen with 2.1)."""
+    chunks = column.chunks
+    full = [chunk for chunk in chunks if len(chunk)]
+    return column if len(full) == len(chunks) or len(chunks) == 1 else of_chunks(full or chunks[:1])
 
 
 def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None" = None) -> "Any":
@@ -301,7 +317,7 @@ def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None"
     # a stream tells a name of its own, which polars prefers to the one it is given; of a list it calls "" column_0
     named = zip(unique(table, names), table, strict=True)
     if table.num_columns:
-        made = pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
+        made = pl.DataFrame({name: pl.Series(name, _with_rows(column)).alias(name) for name, column in named})
     else:
         made = pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
     return made if form is None or form.endswith(".DataFrame") else made.lazy()

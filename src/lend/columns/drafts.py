@@ -149,7 +149,8 @@ def each_chunk(column: Column, change: "Callable[[Column], Draft]") -> Draft:
     chunks = column.chunks
     if len(chunks) == 1:
         return change(chunks[0])
-    found = [change(part) for part in chunks]
+    # their names may be others, and a refusal has that of the whole
+    found = [change(part if part.name == column.name else told(part, column.name, None)) for part in chunks]
     if all(part.same for part in found):
         return unchanged(column)
     whole = Draft(column, found[0].dtype, column.length, 0)

@@ -209,7 +209,9 @@ cdef int describe_dtype(Column column, kind, ArrowSchema* out, bytes name, int f
             describe_dtype(column, child.dtype, out.children[i], roles.c_text(column, child.name),
                            ARROW_FLAG_NULLABLE if child.nullable else 0, roles.pairs_of(child.metadata))
         if words is not None:
-            describe_dtype(column, words, out.dictionary, b"", ARROW_FLAG_NULLABLE, None)
+            # bools of one byte that are left are bool8: a dtype of values has no metadata to say so
+            describe_dtype(column, words, out.dictionary, b"", ARROW_FLAG_NULLABLE,
+                           roles.BOOL8 if words.name == "bool" else None)
     except BaseException:
         out.release(out)
         raise

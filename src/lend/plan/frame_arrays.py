@@ -80,11 +80,11 @@ def _no_policy(nulls: str, name: str) -> UnsupportedType:
             f'nulls="struct" is a form of Arrow, and {name} takes arrays',
             remedy=[
                 'lend.to(x, "pyarrow", nulls="struct"): the values and a mask of bytes beside them',
-                'lend.to(x, "numpy.ma"): an array and its mask',
-                'lend.to(x, "pyarrow"): the nulls as they are',
+                'lend.to(x, "numpy.ma", nulls="mask"): an array and its mask',
+                'lend.to(x, "pyarrow", nulls=None): the nulls as they are',
             ],
         )
-    remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma")']
+    remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma", nulls="mask")']
     return UnsupportedType.build(
         f"{name} has no {'arrays of objects' if nulls == 'object' else 'mask beside its elements'}: nulls={nulls!r}",
         remedy=[*remedies, f'lend.to(x, "{name}", nulls=("fill", 0)): a value of your choice under the nulls'],
@@ -321,7 +321,7 @@ def draw(
     alias_readonly: bool,
 ) -> ArraysDraft:
     """Find the way of a column or table to arrays, or refuse with what stands in it."""
-    by_name = nulls if type(nulls) is dict else {}
-    asked = Asked(target, copy, None if by_name else nulls, options, alias_readonly)
+    by_name, one = (nulls, None) if type(nulls) is dict else ({}, nulls)
+    asked = Asked(target, copy, one, options, alias_readonly)
     each = {name: Asked(target, copy, policy, options, alias_readonly) for name, policy in by_name.items()}
     return ArraysDraft(frame, asked, each)

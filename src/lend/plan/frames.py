@@ -51,6 +51,9 @@ __all__ = ["check_known", "draw", "take", "taker_of"]
 _ALIGNED = ", or memory that lies so from the start"
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
+# what is left to be tried where no call works
+_COLUMNS = "its columns, each by itself: lend.table(x).columns"
+_PARTS = "what it is made of, each part by itself: lend.column(x).chunks, and the buffers and children of each"
 # what a class has whose objects have columns of their own
 _OF_TABLES = ("columns", "column_names", "num_columns", "names")
 
@@ -268,7 +271,8 @@ def _proven(
         given = {name: value for name, value in given.items() if value is not None}
         table = type(draft.thing) is Table
         column = draft.at.name if table and draft.at is not None else None
-        remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, _nullable(draft) if table else [])
+        nullable, parts = (_nullable(draft), _COLUMNS) if table else ([], _PARTS)
+        remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, nullable, parts)
         raise
 
 

@@ -215,8 +215,8 @@ class Draft:
         elif words == ["alignment"]:
             boundary = max(self.rules.alignment, 64)
             remedy += f", or memory that lies so from the start: lend.view(x, align={boundary}, copy=True), once"
-        elif words == ["bit-packed"] and self.packing is not None:
-            remedy += ', or lend.to(x, "pyarrow", bool8=True), which shares them as Arrow\'s bool8'
+        elif words == ["bit-packed"] and self.rules.name == "pyarrow":  # which packs, where others have bytes
+            remedy += f', or lend.to(x, "{self.rules.name}", bool8=True), which shares them as Arrow\'s bool8'
         elif words == [ANEW]:
             remedy += ', or lend.to(x, "memoryview"), which shares the memory'
         return CopyRequired.build(
