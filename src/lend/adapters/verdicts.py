@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from lend.dtypes import DType
 
 SHARED = 0
+# the last of remedies about one column
+OTHERS = "the other columns: lend.table(x, columns=[...])"
 TO_COME = "what is copied shows when the rows come"
 
 

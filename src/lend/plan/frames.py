@@ -13,8 +13,9 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import OTHERS, READER, TAKERS, Taker
+from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
+from lend.adapters.verdicts import OTHERS
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
 from lend.plan import (
