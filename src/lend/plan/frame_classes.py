@@ -106,9 +106,7 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
     if type(thing) is Table:
         if call in _OF_BYTES or call in _OF_NUMBERS:
             raise not_made(call, thing, came)
-    elif call is dict or call in _OF_NUMBERS:
-        raise not_made(call, thing, came)
-    elif call in _HASHED and thing.dtype.kind in _UNHASHABLE and len(thing) > thing.null_count:
+    elif call is dict or call in _OF_NUMBERS or (call in _HASHED and _holds_lists(thing)):
         raise not_made(call, thing, came)
     elif call in _OF_BYTES:
         (nothing(thing) if to_come else thing).view()  # refuses what is no run of elements
@@ -119,6 +117,11 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
             came=came,
             remedy="copy=None; or lend.column(x), which shares the memory",
         )
+
+
+def _holds_lists(column: Column) -> bool:
+    """Whether a value is a list or a dict, which no set has."""
+    return column.dtype.kind in _UNHASHABLE and len(column) > column.null_count
 
 
 def called(call: "Any", thing: "Column | Table", came: str) -> "Any":
