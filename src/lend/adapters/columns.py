@@ -62,8 +62,13 @@ def is_of_pandas(cls: type) -> bool:
 
 
 def told_by_polars(obj: "Any") -> "list[tuple[str, Any]]":
-    """Each Series of an object of polars, also one that narwhals wraps, by its name; of other objects none."""
+    """Each Series of an object of polars, also one that narwhals wraps, by its name, or of those in a dict by theirs.
+
+    Of other objects none.
+    """
     obj = unwrapped(obj)
+    if issubclass(type(obj), dict):
+        return [(name, part) for name, one in obj.items() for _, part in told_by_polars(one)]
     adapter = adapter_of(type(obj))
     if adapter is None or adapter.__name__ != "lend.adapters.polars" or not shows(type(obj), "to_arrow"):
         return []

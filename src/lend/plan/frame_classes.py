@@ -99,11 +99,6 @@ def check_made(draft: "FrameDraft", target: type) -> None:
 # -- Python's own ------------------------------------------------------------------------------------------------------
 
 
-def _is_unhashable(call: "Any", column: "Column") -> bool:
-    """Whether a class that hashes what it holds was asked for of what has no hash."""
-    return call in _HASHED and column.dtype.kind in _UNHASHABLE and len(column) > column.null_count
-
-
 def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | None", to_come: bool) -> None:
     """Refuse a class of Python's that is made of other things, or anew where no copy is allowed."""
     if type(call) is not type:
@@ -111,7 +106,7 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
     if type(thing) is Table:
         if call in _OF_BYTES or call in _OF_NUMBERS:
             raise not_made(call, thing, came)
-    elif call is dict or call in _OF_NUMBERS or _is_unhashable(call, thing):
+    elif call is dict or call in _OF_NUMBERS or (call in _HASHED and _holds_lists(thing)):
         raise not_made(call, thing, came)
     elif call in _OF_BYTES:
         (nothing(thing) if to_come else thing).view()  # refuses what is no run of elements
@@ -122,6 +117,11 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
             came=came,
             remedy="copy=None; or lend.column(x), which shares the memory",
         )
+
+
+def _holds_lists(column: Column) -> bool:
+    """Whether a value is a list or a dict, which no set has."""
+    return column.dtype.kind in _UNHASHABLE and len(column) > column.null_count
 
 
 def called(call: "Any", thing: "Column | Table", came: str) -> "Any":
