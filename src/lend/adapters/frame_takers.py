@@ -377,7 +377,9 @@ def _judge_pandas(
     if rows is None:
         return Verdict(None, TO_COME, who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
-    return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
+    if theirs and not giving.nbytes:
+        return Verdict(None, theirs, kept=giving.kept)
+    return Verdict(giving.nbytes, why, None, "lend", theirs, giving.kept)
 
 
 def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":

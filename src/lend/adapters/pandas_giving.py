@@ -9,6 +9,7 @@ from lend.adapters import numpy_masked, pandas_categories, pandas_index, pandas_
 from lend.adapters import pandas_kinds as kinds
 from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
+from lend.columns.drafts import producers
 from lend.columns.isolating import isolated
 from lend.columns.run_finding import run_of
 from lend.columns.run_masks import mask_of, no_mask
@@ -42,6 +43,8 @@ class Giving:
         Bytes that lend writes on the way.
     why, theirs : list of str
         Why lend writes, and what another library writes, of which it alone knows how much.
+    kept : set of type
+        The classes of those whose memory is in what is made.
     """
 
     values: "Callable[[], Any]"
@@ -51,6 +54,7 @@ class Giving:
         self.nbytes = 0
         self.why: list[str] = []
         self.theirs: list[str] = []
+        self.kept: set[type] = set()
 
     def wrote(self, nbytes: "int | None", *why: str) -> None:
         """Count what is written, and why; None where another library writes what only it knows."""
@@ -64,6 +68,7 @@ class Giving:
         self.wrote(inner.nbytes, *inner.why)
         if inner.theirs:
             self.wrote(None, *inner.theirs)
+        self.kept |= inner.kept
 
     def make(self) -> "Any":
         """The Series, under the name of the column."""
@@ -169,6 +174,8 @@ def _own_nulls(column: "Column") -> int:
 def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
     """What makes an ndarray of a run, which is read-only where it may be shared."""
     giving.wrote(run.nbytes, *run.reasons)
+    if run.view is not None and run.view.nbytes:
+        giving.kept.add(type(run.view.owner.producer))
 
     def made() -> "Any":
         import numpy as np
@@ -274,6 +281,7 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     drafts = [_arrow_draft(part, copy and (not views or part.buffer_facts(0) is not None)) for part in column.chunks]
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
+        giving.kept |= producers(arrow)
         if part.dtype.kind == "utf8" and len(part):
             giving.wrote(8 * (len(part) + 1 + (_lead(part) if arrow.same else 0)), "offsets of 32 bits")
     if views:
@@ -344,6 +352,7 @@ def _arrow(column: "Column", copy: bool) -> Giving:
 
     giving = Giving(column, "arrow")
     giving.wrote(draft.nbytes, *draft.reasons)
+    giving.kept |= producers(draft)
     giving.values = made
     return giving
 
@@ -427,16 +436,11 @@ def give_frame(
     ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
     givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
-    levels = said.get("index", []) if index != "column" else []
-    places: list[int] = []
-    for name, _ in levels:
-        places += [place for place, other in enumerate(names) if other == name and place not in places][:1]
-    if len(places) < len(levels):
-        places = []
+    places = pandas_index.places(said, names, index)
     stays = [place for place in range(len(names)) if place not in places]
     frame = pd.DataFrame({place: series[place] for place in stays}, index=pd.RangeIndex(rows), copy=False)
     if index != "drop":
-        found = _index([series[place].array for place in places], levels) if places else _range(said, rows)
+        found = _index([series[place].array for place in places], said["index"]) if places else _range(said, rows)
         if found is not None:
             frame.index = found
     labels = pandas_index.labels_of(said, [names[place] for place in stays])
@@ -453,7 +457,9 @@ def _index(levels: "list[Any]", told: "list[Any]") -> "Any":
     import pandas as pd
 
     names = [label for _, label in told]
-    return pd.Index(levels[0], name=names[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=names)
+    if len(levels) == 1:
+        return pd.Index(levels[0], name=names[0], copy=False)
+    return pd.MultiIndex.from_arrays(levels, names=names)
 
 
 def _range(said: "dict[str, Any]", rows: int) -> "Any":
