@@ -77,12 +77,22 @@ class Giving:
         return pd.Series(self.values(), copy=False, name=self.column.name or None)
 
 
-def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> Giving:
+def plan(
+    column: "Column",
+    dtype_backend: str = "auto",
+    nulls: "Any" = None,
+    copy: bool = False,
+    zone: "str | None" = None,
+) -> Giving:
     """How a column will be given.
 
     `nulls`: None, "nan" (integers as float64 where each is exact), "object", "forbid", or ("fill", value). `copy`: into
-    memory of its own, which pandas may write to.
+    memory of its own, which pandas may write to. `zone`: "drop" leaves a time zone away: times are those of UTC.
     """
+    if zone not in (None, "drop"):
+        raise ValueError(f"zone is 'drop' or None, not {zone!r:.60}")
+    if zone and getattr(column.dtype, "zone", None):
+        column = column.reinterpret(f"datetime64[{column.dtype.unit}]")
     if dtype_backend not in BACKENDS:
         raise ValueError(f"dtype_backend is one of {', '.join(BACKENDS)}, not {dtype_backend!r:.60}")
     if nulls in ("mask", "struct"):
@@ -125,9 +135,9 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     return _arrow(column, copy)
 
 
-def give_series(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> "Any":
-    """A pandas.Series of a column."""
-    return plan(column, dtype_backend, nulls, copy).make()
+def give_series(column: "Column", *asked: "Any", **named: "Any") -> "Any":
+    """A pandas.Series of a column, which is asked for as `plan` has it."""
+    return plan(column, *asked, **named).make()
 
 
 def _two_ways(column: "Column", nulls: "Any", backend: str) -> UnsupportedType:
@@ -264,7 +274,7 @@ def _zone(column: "Column", zone: str) -> "Any":
             f"pandas has no time zone {zone!r}, in which {refusals.named(column)} is",
             door="pandas.DatetimeTZDtype",
             came=refusals.came(column),
-            remedy='dtype_backend="pyarrow", which keeps the zone as text',
+            remedy='dtype_backend="pyarrow", which keeps the zone as text; or zone="drop", times of UTC without a zone',
         ) from error
 
 
@@ -422,6 +432,7 @@ def give_frame(
     index: "str | None" = None,
     nulls: "Any" = None,
     copy: bool = False,
+    zone: "str | None" = None,
 ) -> "Any":
     """A pandas.DataFrame of a table; an index that its metadata tells of is one again, unless `index` says otherwise.
 
@@ -434,7 +445,7 @@ def give_frame(
     said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
     ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
-    givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
+    givings = [plan(column, dtype_backend, way, copy, zone) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
     places = pandas_index.places(said, names, index)
     stays = [place for place in range(len(names)) if place not in places]
