@@ -117,6 +117,46 @@ def test_that_pandas_copies_before_a_write_is_told_where_its_memory_is_held_alon
     assert (BLOCKS in lend.explain(obj, "pyarrow").notes) == held
 
 
+WRITTEN = {
+    "a copy": (pd.Series([1, 2]), "pyarrow", {"copy": True}),
+    "a copy in pandas": (pd.DataFrame({"a": [1, 2]}), "pandas", {"copy": True}),
+    "a copy of a mask too": (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), "polars", {"copy": True}),
+    "a copy for a callable": (pd.DataFrame({"a": [1, 2]}), len, {"copy": True}),
+    "bools as bits": (pd.DataFrame({"a": [True, False]}), "polars", {}),
+    "bools as bits in pandas": (pd.Series([True, False]), "pandas", {"dtype_backend": "pyarrow"}),
+    "the other byte order": (pd.Series(np.array([1, 2], ">i4")), "pyarrow", {}),
+    "a value under nulls beside what Arrow keeps": (
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": pd.Series([1, 2], dtype="int64[pyarrow]")}),
+        "numpy",
+        {"nulls": ("fill", 0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_that_pandas_copies_before_a_write_is_not_told_where_all_its_memory_was_copied(name):
+    obj, target, options = WRITTEN[name]
+    if isinstance(target, str):
+        pytest.importorskip(target)
+    assert BLOCKS not in lend.explain(obj, target, **options).notes
+
+
+KEPT = {
+    "values beside a mask": (pd.Series([1.5, None]), "pandas", {"dtype_backend": "numpy_nullable"}),
+    "values of a mask that becomes bits": (pd.Series([1, None], dtype="Int64"), "polars", {}),
+    "a mask alone": (pd.Series([True, None], dtype="boolean"), "pyarrow", {"nulls": "struct"}),
+    "bools by their own name": (pd.Series([True, False]), "pyarrow", {"bool8": True}),
+    "one of several columns": (pd.DataFrame({"a": [True, False], "b": [1, 2]}), "arro3", {}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_that_pandas_copies_before_a_write_is_told_where_a_part_is_kept(name):
+    obj, target, options = KEPT[name]
+    pytest.importorskip(target)
+    assert BLOCKS in lend.explain(obj, target, **options).notes
+
+
 # -- what is made ------------------------------------------------------------------------------------------------------
 
 

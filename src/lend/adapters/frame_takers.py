@@ -267,16 +267,20 @@ def _no_column(column: "Column", form: "str | None" = None) -> "Any":
 
 
 def _judge_pandas(
-    column: "Column", rows: "int | None", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False
+    column: "Column", rows: "int | None", nulls: "Any" = None, copy: bool = False, **asked: "Any"
 ) -> Verdict:
     from lend.adapters import pandas_giving
 
     _vendor(column, "pandas")
-    giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
+    giving = pandas_giving.plan(column, nulls=nulls, copy=copy, **asked)
     if rows is None:
         return Verdict(None, TO_COME, who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
-    return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
+    zone = getattr(column.dtype, "zone", None) if asked.get("zone") else None
+    becomes = None if zone is None else f"times of UTC: the time zone {zone!r} is dropped"
+    if theirs and not giving.nbytes:
+        return Verdict(None, theirs, becomes, kept=giving.kept)
+    return Verdict(giving.nbytes, why, becomes, "lend", theirs, giving.kept)
 
 
 def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
@@ -317,7 +321,7 @@ TAKERS = {
     "pandas": Taker(
         "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
         classes={"pandas.Series": "column", "pandas.DataFrame": "table", "pandas.Index": "column"},
-        options=("dtype_backend", "index"), judged=("dtype_backend",), arrow=False,
+        options=("dtype_backend", "index", "zone"), judged=("dtype_backend", "zone"), arrow=False,
     ),
     "arro3": Taker(
         "arro3", "arro3-core", "arro3.core.Array", "arro3.core.Table", _shared_by("arro3"), _arro3_column, _arro3_table,

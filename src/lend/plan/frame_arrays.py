@@ -9,6 +9,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters.verdicts import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
+from lend.columns.drafts import producers_of
 from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
@@ -248,6 +249,12 @@ class ArraysDraft:
             return str(form)
         return f"{form} of two dimensions" if self.stacked else f"dict of {form}"
 
+    def _kept(self) -> "set[type]":
+        """The classes of those whose memory is in what is made."""
+        columns = self.frame.columns()
+        parts = self.parts * len(columns) if self.stacked else self.parts
+        return {cls for part, column in zip(parts, columns, strict=True) if part.shares for cls in producers_of(column)}
+
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         frame = self.frame
@@ -272,12 +279,7 @@ class ArraysDraft:
         notes += [_left_out(self.left)] if self.left else frame.noted()
         if frame.rows is None:
             notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
-        if (
-            frame.taken_by == frame_words.AS_IT_LIES
-            and frame.rows
-            and any(part.shares for part in self.parts)
-            and frame_words.holds_pandas(frame.columns())
-        ):
+        if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and frame_words.holds_pandas(self._kept()):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=frame.came,
