@@ -98,6 +98,20 @@ def test_where_some_columns_are_made_anew_the_others_lie_as_they_are():
     assert takes(lend.explain(frame, "pyarrow")) == ["pandas, the other columns as they lie", "pandas object[2]"]
 
 
+TEXT = "numpy.ndarray, StringDType()[2]"
+
+
+@pytest.mark.parametrize("target", [None, "pyarrow", "polars"])
+def test_strings_of_any_length_are_told_as_the_text_that_is_made_of_them(target):
+    strings = np.array(["a", "bc"], dtype=np.dtypes.StringDType())
+    with lend.copies() as made:
+        plan = lend.explain(strings) if target is None else lend.explain(strings, target)
+    assert takes(plan) == [TEXT]
+    assert made.count == 0
+    assert target is not None or plan.targets["pyarrow"] == "shared"
+    assert takes(lend.explain({"a": strings, "b": np.arange(2)}, "pyarrow"))[1:] == [TEXT]
+
+
 BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
 HELD = {
     "numbers": (pd.Series([1, 2]), True),

@@ -331,9 +331,10 @@ class FrameDraft:
         """How it was taken, and what was copied for that."""
         steps = [Step("take", self.taken_by)]
         anew = sum(copy.why in frame_words.MADE_ANEW for copy in self.copied)
-        if anew:
-            rest = Step("take", "pandas, the other columns as they lie")
-            steps = [] if anew >= len(self.columns()) else [rest]
+        if anew and anew >= len(self.columns()):
+            steps = []
+        elif anew and self.taken_by == frame_words.AS_IT_LIES:
+            steps = [Step("take", "pandas, the other columns as they lie")]
         if self.rows:
             for name, nbytes, what in written_anew.found(self.obj):
                 named = f"{what} of column {name!r}" if name else f"{what} of this column"

@@ -20,8 +20,11 @@ AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
 QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
 _OF_QUERIES = ("collect", "execute", "fetchall")
-# why columns of pandas are made anew when they are taken
-MADE_ANEW = ("Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask")
+# why columns are made anew when they are taken
+MADE_ANEW = (
+    "Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask",
+    "strings of NumPy's as text",
+)  # fmt: skip
 SHOWN = 20  # columns of a plan that a note each is about
 
 
