@@ -499,6 +499,12 @@ cdef class Column:
         self.record.flags |= COLUMN_TOLD
         return facts
 
+    @property
+    def __array_struct__(self):
+        """The same as a capsule, which keeps the memory."""
+        from lend.columns import parts
+        return parts.array_struct(self)
+
     def __array__(self, dtype=None, *, copy=None):
         """A NumPy array, where elements have one width and none is null; of several chunks or of bits a copy."""
         if self.record.flags & COLUMN_CHUNKED or self.dtype == "bool_packed":
