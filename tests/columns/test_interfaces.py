@@ -308,6 +308,7 @@ def test_a_mask_that_was_told_stays_when_who_has_the_column_releases_it():
 
 
 def test_a_column_of_numbers_is_taken_by_its_array_struct():
+    np = pytest.importorskip("numpy")
     column = lend.column(np.arange(5))[1:]
 
     class Bare:
@@ -318,6 +319,7 @@ def test_a_column_of_numbers_is_taken_by_its_array_struct():
 
 
 def test_the_capsule_of_a_column_keeps_the_memory():
+    np = pytest.importorskip("numpy")
     memory = np.arange(5)
     capsule = lend.column(memory).__array_struct__
     assert any(loan.nbytes == memory.nbytes for loan in lend.loans())

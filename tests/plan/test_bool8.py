@@ -5,7 +5,8 @@ import re
 import pytest
 
 import lend
-from lend.errors import CopyRequired
+from lend.columns.joining import nothing
+from lend.errors import CopyRequired, LendError
 
 pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
@@ -86,10 +87,12 @@ def test_polars_is_told_to_keep_them_as_an_extension_type():
     assert "becomes ext[arrow.bool8], stored as Int8" in str(lend.explain(BYTES, "polars", bool8=True))
 
 
-def test_within_structs_polars_forgets_the_name_and_that_is_told():
+def test_that_polars_has_numbers_within_structs_is_told():
     pytest.importorskip("polars")
-    assert handed(RECORDS, "polars").to_list() == [{"a": 1, "b": 1}, {"a": 0, "b": 2}]
-    assert "becomes Int8 where it has bools of one byte" in str(lend.explain(RECORDS, "polars", bool8=True))
+    given = handed(RECORDS, "polars")
+    assert (given.to_list(), "arrow.bool8" in str(given.dtype)) == ([{"a": 1, "b": 1}, {"a": 0, "b": 2}], True)
+    note = "becomes ext[arrow.bool8], stored as Int8, where it has bools of one byte"
+    assert note in str(lend.explain(RECORDS, "polars", bool8=True))
 
 
 def test_arro3_takes_their_storage_and_the_name():
@@ -198,3 +201,21 @@ def test_a_mask_of_bytes_beside_them_leaves_them_as_they_lie(case, target):
     if rows and isinstance(rows[0], dict):  # where the name of the type is lost
         rows = [None if row["mask"] else bool(row["values"]) for row in rows]
     assert rows == ONE_BYTE[case].tolist()
+
+
+BOOL8 = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], "i1"))
+EMPTIED = {
+    "bools": BOOL8,
+    "in structs": pa.StructArray.from_arrays([BOOL8], ["a"]),
+    "in lists": pa.ListArray.from_arrays(pa.array([0, 2], "i4"), BOOL8),
+    "in a dictionary": pa.DictionaryArray.from_arrays(pa.array([0]), BOOL8),
+}
+
+
+@pytest.mark.parametrize("case", EMPTIED)
+def test_what_is_made_of_no_rows_is_of_the_same_type(case):
+    array = EMPTIED[case]
+    for column in (lend.column(array), lend.column(pa.chunked_array([], array.type))):
+        assert pa.array(nothing(column)).type == array.type
+    with pytest.raises(LendError, match="and no pyarrow.StringArray"):
+        lend.to(array, pa.StringArray)

@@ -36,7 +36,7 @@ def judge(column: "Column", rows: "int | None") -> Verdict:
     if roles.is_bool8(column.metadata):
         becomes = "ext[arrow.bool8], stored as Int8"
     elif _holds_bool8(column):
-        becomes = "Int8 where it has bools of one byte: polars knows no extension type within others"
+        becomes = "ext[arrow.bool8], stored as Int8, where it has bools of one byte"
     for dtype in parts_of(column.dtype):
         format = format_of(dtype)
         what = _HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
