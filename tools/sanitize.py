@@ -37,6 +37,7 @@ NOT_UNDER_ASAN = (
     "lifetime/test_exit.py::test_the_interpreter_ends_quietly_with[tensors deleted by other threads meanwhile]",
     "c/test_take_lifetime.py::test_nothing_piles_up",
     "capi/test_lend_h_edges.py::test_borrowing_many_dimensions_leaves_nothing_behind",
+    "capi/test_lend_wrap.py::test_what_is_refused_keeps_no_dimensions",
     "lifetime/test_leaks.py::test_the_resident_size_is_flat",  # all that begin so
     "views/test_buffer_gaps.py::test_numpy_reads_bytes_into_pointers_to_objects",  # records a crash of NumPy's
 )

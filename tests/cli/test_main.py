@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -222,3 +223,51 @@ def test_the_folder_for_pkg_config_has_the_file(capsys):
         main(["--pkgconfigdir"])
     assert ended.value.code == 0
     assert (Path(capsys.readouterr().out.strip()) / "lend.pc").is_file()
+
+
+NULLS = "pyarrow:array([1, None])"
+
+
+@pytest.mark.parametrize(
+    ("typed", "keywords"),
+    [
+        (["nulls=nan"], {"nulls": "nan"}),
+        (['nulls=("fill", 0)'], {"nulls": ("fill", 0)}),
+        (["nulls=nan", "storage=True"], {"nulls": "nan", "storage": True}),
+    ],
+)
+def test_options_of_a_target_are_typed_by_name(capsys, typed, keywords):
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("numpy")
+    said = [word for option in typed for word in ("--option", option)]
+    assert ends("explain", NULLS, "--to", "numpy", *said) == 0
+    assert capsys.readouterr().out == f"{explain(pa.array([1, None]), 'numpy', **keywords)}\n"
+
+
+@pytest.mark.parametrize("typed", ["nulls", "=1", "a b=1"])
+def test_an_option_without_a_name_or_a_value_is_a_wrong_command_line(capsys, typed):
+    assert ends("explain", "builtins:b'1'", "--to", "memoryview", "--option", typed) == 2
+    assert f"--option is NAME=VALUE, not {typed!r}" in capsys.readouterr().err
+
+
+def test_an_option_that_a_target_does_not_have_is_a_wrong_command_line(capsys):
+    pytest.importorskip("pyarrow")
+    assert ends("explain", NULLS, "--to", "pyarrow", "--option", "surely=1") == 2
+    assert "surely: not an option of pyarrow" in capsys.readouterr().err
+
+
+def test_a_remedy_with_options_is_told_as_it_is_typed_and_works(capsys):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("numpy")
+    assert ends("explain", NULLS, "--to", "numpy") == 1
+    told = capsys.readouterr().err
+    assert "--to numpy --option nulls=nan: float64" in told
+    line = next(line for line in told.splitlines() if "fill" in line)
+    typed = shlex.split(line.partition(": a value")[0])
+    assert ends("explain", NULLS, *typed) == 0
+
+
+def test_what_stands_inside_other_calls_stays_python(capsys):
+    pytest.importorskip("pandas")
+    assert ends("explain", "pandas:DataFrame({'a': [1]}, index=[3]).rename_axis('a')", "--to", "polars") == 1
+    assert "--option index=drop: one of them is the index" in capsys.readouterr().err

@@ -61,6 +61,28 @@ def test_pyarrow_finds_what_was_given_valid_and_of_the_same_values(drawn, cut):
     assert "+m" in str(kind) or lend.column(found).tolist() == values[cut]
 
 
+NESTED = {
+    "a struct": lambda pa: pa.array([{"a": "x"}, {"a": "y"}], pa.struct([("a", pa.string_view())])),
+    "a struct with nulls": lambda pa: pa.array([{"a": "x"}, None], pa.struct([("a", pa.string_view())])),
+    "a struct in a struct": lambda pa: pa.array(
+        [{"b": {"a": "x"}}, {"b": {"a": "y"}}], pa.struct([("b", pa.struct([("a", pa.string_view())]))])
+    ),
+    "a list of one length": lambda pa: pa.FixedSizeListArray.from_arrays(pa.array(["x", "y"], pa.string_view()), 1),
+    "views": lambda pa: pa.array(["x", "y"], pa.string_view()),
+}
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+@pytest.mark.parametrize("kind", NESTED)
+def test_pyarrow_finds_what_has_no_elements_valid_wherever_it_was_cut(kind, start):
+    pa = pytest.importorskip("pyarrow")
+    source = NESTED[kind](pa)
+    for column in (lend.column(source)[start:start], lend.column(source[start:start])):
+        found = pa.array(column)
+        found.validate(full=True)
+        assert len(found) == 0
+
+
 @settings(max_examples=100)
 @given(kinds().flatmap(chunks_of),
        st.randoms(use_true_random=False))  # fmt: skip

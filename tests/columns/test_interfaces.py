@@ -305,3 +305,29 @@ def test_a_mask_that_was_told_stays_when_who_has_the_column_releases_it():
         bits.append(0)
     del told
     bits.append(0)
+
+
+def test_a_column_of_numbers_is_taken_by_its_array_struct():
+    np = pytest.importorskip("numpy")
+    column = lend.column(np.arange(5))[1:]
+
+    class Bare:
+        __array_struct__ = column.__array_struct__
+
+    made = np.asarray(Bare())
+    assert (made.tolist(), made.ctypes.data) == ([1, 2, 3, 4], column.buffers["data"].ptr + 8 * column.offset)
+
+
+def test_the_capsule_of_a_column_keeps_the_memory():
+    np = pytest.importorskip("numpy")
+    memory = np.arange(5)
+    capsule = lend.column(memory).__array_struct__
+    assert any(loan.nbytes == memory.nbytes for loan in lend.loans())
+    del capsule
+    assert not any(loan.nbytes == memory.nbytes and loan.producer_type == "numpy.ndarray" for loan in lend.loans())
+
+
+@pytest.mark.parametrize("values", [[1, None], ["a"], [True]], ids=["nulls", "text", "bits"])
+def test_what_an_array_struct_cannot_say_has_none(values):
+    pa = pytest.importorskip("pyarrow")
+    assert not hasattr(lend.column(pa.array(values)), "__array_struct__")

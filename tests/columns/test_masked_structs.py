@@ -97,3 +97,16 @@ def test_what_is_another_or_was_changed_stays_a_struct(table):
     column = lend.table(table)["x"]
     assert column.dtype.kind == "extension"
     assert column.tolist() == table["x"].to_pylist()
+
+
+def test_an_extension_type_is_that_of_the_values_and_comes_back():
+    for made in (
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0" * 16, None], pa.binary(16))),
+        pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], "i1")),
+    ):
+        given = lend.to({"a": made}, "pyarrow", nulls="struct")
+        assert given.schema.field("a").metadata[b"ARROW:extension:name"] == b"lend.masked"
+        assert given.schema.field("a").type.field("values").type == made.type
+        back = lend.table(given)["a"]
+        assert (back.dtype, back.tolist()) == (lend.column(made).dtype, lend.column(made).tolist())
+        assert lend.to(back, "pyarrow").type == made.type

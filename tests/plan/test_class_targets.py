@@ -255,9 +255,23 @@ def test_what_is_made_of_other_things_than_a_column_says_so(ask, name, cls):
 
 
 def test_what_python_raises_of_the_values_is_quoted():
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [COLUMNS["lists"][:1]])
     with pytest.raises(NotLendable, match="set is made of other things than a Column") as refused:
-        lend.to(COLUMNS["lists"], set)
+        lend.to(union, set)
     assert refused.value.tried == "set(column) -> TypeError: unhashable type: 'list'"
+
+
+@pytest.mark.parametrize("cls", [set, frozenset])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_sets_of_lists_are_refused_before_they_are_made(cls, rows):
+    obj = pa.array([None, [1]], pa.list_(pa.int8()))[:rows]
+    if rows < 2:
+        assert "call of" in str(lend.explain(obj, cls))
+        assert lend.to(obj, cls) == cls([None][:rows])
+        return
+    for ask in (lend.explain, lend.to):
+        with pytest.raises(NotLendable, match="is made of other things than a Column"):
+            ask(obj, cls)
 
 
 @pytest.mark.parametrize("cls", [bytes, bytearray, io.BytesIO, int, float, complex])

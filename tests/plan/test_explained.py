@@ -98,6 +98,20 @@ def test_where_some_columns_are_made_anew_the_others_lie_as_they_are():
     assert takes(lend.explain(frame, "pyarrow")) == ["pandas, the other columns as they lie", "pandas object[2]"]
 
 
+TEXT = "numpy.ndarray, StringDType()[2]"
+
+
+@pytest.mark.parametrize("target", [None, "pyarrow", "polars"])
+def test_strings_of_any_length_are_told_as_the_text_that_is_made_of_them(target):
+    strings = np.array(["a", "bc"], dtype=np.dtypes.StringDType())
+    with lend.copies() as made:
+        plan = lend.explain(strings) if target is None else lend.explain(strings, target)
+    assert takes(plan) == [TEXT]
+    assert made.count == 0
+    assert target is not None or plan.targets["pyarrow"] == "shared"
+    assert takes(lend.explain({"a": strings, "b": np.arange(2)}, "pyarrow"))[1:] == [TEXT]
+
+
 BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
 HELD = {
     "numbers": (pd.Series([1, 2]), True),
@@ -115,6 +129,46 @@ HELD = {
 def test_that_pandas_copies_before_a_write_is_told_where_its_memory_is_held_alone(name):
     obj, held = HELD[name]
     assert (BLOCKS in lend.explain(obj, "pyarrow").notes) == held
+
+
+WRITTEN = {
+    "a copy": (pd.Series([1, 2]), "pyarrow", {"copy": True}),
+    "a copy in pandas": (pd.DataFrame({"a": [1, 2]}), "pandas", {"copy": True}),
+    "a copy of a mask too": (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), "polars", {"copy": True}),
+    "a copy for a callable": (pd.DataFrame({"a": [1, 2]}), len, {"copy": True}),
+    "bools as bits": (pd.DataFrame({"a": [True, False]}), "polars", {}),
+    "bools as bits in pandas": (pd.Series([True, False]), "pandas", {"dtype_backend": "pyarrow"}),
+    "the other byte order": (pd.Series(np.array([1, 2], ">i4")), "pyarrow", {}),
+    "a value under nulls beside what Arrow keeps": (
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": pd.Series([1, 2], dtype="int64[pyarrow]")}),
+        "numpy",
+        {"nulls": ("fill", 0)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_that_pandas_copies_before_a_write_is_not_told_where_all_its_memory_was_copied(name):
+    obj, target, options = WRITTEN[name]
+    if isinstance(target, str):
+        pytest.importorskip(target)
+    assert BLOCKS not in lend.explain(obj, target, **options).notes
+
+
+KEPT = {
+    "values beside a mask": (pd.Series([1.5, None]), "pandas", {"dtype_backend": "numpy_nullable"}),
+    "values of a mask that becomes bits": (pd.Series([1, None], dtype="Int64"), "polars", {}),
+    "a mask alone": (pd.Series([True, None], dtype="boolean"), "pyarrow", {"nulls": "struct"}),
+    "bools by their own name": (pd.Series([True, False]), "pyarrow", {"bool8": True}),
+    "one of several columns": (pd.DataFrame({"a": [True, False], "b": [1, 2]}), "arro3", {}),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_that_pandas_copies_before_a_write_is_told_where_a_part_is_kept(name):
+    obj, target, options = KEPT[name]
+    pytest.importorskip(target)
+    assert BLOCKS in lend.explain(obj, target, **options).notes
 
 
 # -- what is made ------------------------------------------------------------------------------------------------------

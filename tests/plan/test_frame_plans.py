@@ -175,3 +175,63 @@ def test_what_could_be_made_for_pyarrow_is_told_to_be_taken_as_it_lies():
             raise AssertionError("asked last")
 
     assert lend.explain(Both(), "polars").steps[0].what == "lend.view"
+
+
+# -- the index that pandas makes of columns ----------------------------------------------------------------------------
+
+ONE_LEVEL = {
+    "numbers": lambda pd: pd.Index([5, 7, 9], name="k"),
+    "floats": lambda pd: pd.Index([0.5, 7.5, 9.5]),
+    "times": lambda pd: pd.date_range("2024-03-31", periods=3, name="t"),
+    "times of a zone": lambda pd: pd.date_range("2024-03-31", periods=3, tz="Europe/Paris"),
+    "categories": lambda pd: pd.CategoricalIndex(["a", "b", "a"]),
+}
+
+
+def lies(index):
+    """Where the elements of an index are: of categories their codes, of times the numbers."""
+    array = (
+        index.array.codes if index.dtype == "category" else index.array.view("i8") if index.dtype.kind == "M" else index
+    )
+    return np.asarray(array).__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("name", ONE_LEVEL)
+def test_an_index_of_one_level_is_the_memory_that_came_as_the_plan_says(name):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2, 3]}, index=ONE_LEVEL[name](pd))
+    table = lend.table(frame)
+    assert lend.explain(table, "pandas").bytes_copied == 0
+    made = lend.to(table, "pandas", copy=False)
+    assert made.index.equals(frame.index)
+    assert lies(made.index) == lies(frame.index)
+
+
+def levels(pd):
+    """A table of which pandas makes an index of two levels."""
+    index = pd.MultiIndex.from_arrays([[1, 2], [0.5, 1.5]], names=["p", "q"])
+    return lend.table(pd.DataFrame({"a": [3, 4]}, index=index))
+
+
+def test_levels_of_an_index_are_told_as_made_anew():
+    table = levels(pytest.importorskip("pandas"))
+    plan = lend.explain(table, "pandas")
+    assert plan.bytes_copied is None
+    anew = "pandas makes the levels of a MultiIndex anew"
+    assert [(step.what, step.why) for step in plan.copies] == [("column 'p'", anew), ("column 'q'", anew)]
+    assert lend.explain(table[:0], "pandas").bytes_copied == 0
+
+
+def test_levels_of_an_index_are_not_made_anew_where_nothing_may_be_copied():
+    table = levels(pytest.importorskip("pandas"))
+    with pytest.raises(CopyRequired, match="column 'p': pandas makes the levels of a MultiIndex anew") as refused:
+        lend.to(table, "pandas", copy=False)
+    assert 'index="column"' in refused.value.remedy
+    assert lend.to(table, "pandas", copy=False, index="column").columns.tolist() == ["p", "q", "a"]
+    assert lend.to(table, "pandas", copy=False, index="drop").columns.tolist() == ["a"]
+
+
+def test_levels_of_an_index_that_lend_copies_are_made_anew_of_that():
+    plan = lend.explain(levels(pytest.importorskip("pandas")), "pandas", copy=True)
+    assert sorted(step.who for step in plan.copies) == ["lend"] * 3 + ["target"] * 2
+    assert sum(step.nbytes for step in plan.copies if step.who == "lend") == 48

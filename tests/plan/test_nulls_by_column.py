@@ -100,3 +100,9 @@ def test_a_column_has_one_way():
 def test_what_is_no_way_is_refused_within_as_well():
     with pytest.raises(ValueError, match="nulls is None"):
         lend.to(TABLE, "numpy", nulls={"i": "zero"})
+
+
+def test_no_way_for_any_column_is_none_for_all():
+    assert lend.to({"a": pa.array([1, None])}, "numpy.ma", nulls={})["a"].tolist() == [1, None]
+    with pytest.raises(UnsupportedType, match="an array of int64 has no word for them\\n"):
+        lend.to({"a": pa.array([1, None])}, "numpy", nulls={})

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import lend
+from lend.columns.building import of_chunks
 from lend.errors import CopyRequired, LendError
 from support.remedies import call_in, calls_of, lines_of
 
@@ -187,3 +188,41 @@ def test_a_copy_that_is_refused_is_told_in_a_sentence_with_its_bytes():
 def test_a_column_to_who_takes_tables_is_told_the_table_of_it():
     pytest.importorskip("duckdb")
     assert calls_of(refusal_of(COLUMNS["whole"], "duckdb", {})) == ['lend.to({"name": x}, "duckdb")']
+
+
+BOOLS = pa.array([True, False])
+IN_THE_END = {
+    "a mask of bytes beside text": (pa.table({"a": ["x", None]}), "numpy", {"nulls": "struct"}),
+    "the same with other options": (pa.table({"a": ["x", None]}), "torch", {"nulls": "struct", "storage": True}),
+    "a mask of bytes beside numbers": (pa.array([1, None]), "torch", {"nulls": "struct", "copy": False}),
+    "a mask beside lists": (pa.table({"a": [[True], None]}), "memoryview", {"nulls": {"a": "mask"}}),
+    "a text under bools among others": (
+        pa.table({"a": [True, None], "b": [1.5, None]}), "torch", {"nulls": ("fill", "x")},
+    ),
+    "a text in structs": (pa.array([{"a": 1, "b": None}], pa.struct([("a", pa.int8()), ("b", pa.bool_())])), "numpy.ma",
+                          {"nulls": ("fill", "x")}),
+    "what is forbidden beside what does not fit": (
+        pa.table({"a": [True, None], "b": [1, None]}), "polars", {"nulls": {"a": ("fill", 0), "b": "forbid"}},
+    ),
+    "bools of bits as an array": (BOOLS, "torch", {"copy": False}),
+    "the same in a table": (pa.table({"a": BOOLS}), "numpy", {"copy": False}),
+    "the same as a masked array": (BOOLS, "numpy.ma", {"copy": False}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_THE_END)
+def test_where_no_call_that_is_named_first_works_none_of_them_stays(name):
+    obj, target, options = IN_THE_END[name]
+    if target != "memoryview":
+        pytest.importorskip(target.partition(".")[0])
+    refusal = refusal_of(obj, target, options)
+    assert lines_of(refusal), "there is something else to be tried"
+    for line in lines_of(refusal):
+        _, found, call = line.partition("lend.to(x")
+        assert not found or follow(call_in(found + call), obj) is not None, line
+
+
+def test_a_refusal_in_chunks_names_the_column_as_the_table_does():
+    part = lend.table({"inner": pa.array([True, None])})["inner"]
+    obj = lend.table({"outer": of_chunks([part, part])})
+    assert "column 'outer'" in refusal_of(obj, "polars", {"nulls": ("fill", 3)}).fact

@@ -3,6 +3,7 @@
 import pytest
 
 import lend
+from lend.errors import UnsupportedType
 
 np = pytest.importorskip("numpy")
 pa = pytest.importorskip("pyarrow")
@@ -144,3 +145,12 @@ def writes(made):
 def test_that_pandas_cannot_write_to_what_it_shares_is_told_where_it_cannot(make, copy):
     told = READ_ONLY in lend.explain(make(), "pandas", copy=copy).notes
     assert told == (not writes(lend.to(make(), "pandas", copy=copy)))
+
+
+class _Below(pd.DataFrame):
+    pass
+
+
+def test_what_is_asked_for_as_a_class_below_its_own_is_not_itself():
+    with pytest.raises(UnsupportedType, match="pandas makes a pandas.DataFrame of this, and no .*_Below"):
+        lend.to(pd.DataFrame({"a": [1]}), _Below)

@@ -19,6 +19,8 @@ SHARED = {
     "text": pl.Series("a", ["x", None] * 60)[3:],
 }
 
+WRAPS = {"series": lambda series: series, "frame": pl.Series.to_frame, "dict": lambda series: {"a": series.rename("z")}}
+
 
 def buffers(column):
     """Address and bytes of all its buffers."""
@@ -35,7 +37,7 @@ def told(series, wrap):
     return [(step.what, step.nbytes, step.column) for step in steps if step.who == "producer"]
 
 
-@pytest.mark.parametrize("wrap", [lambda series: series, pl.Series.to_frame], ids=["series", "frame"])
+@pytest.mark.parametrize("wrap", WRAPS.values(), ids=WRAPS)
 @pytest.mark.parametrize("case", ANEW)
 def test_the_bytes_told_are_those_that_lie_elsewhere_each_time(case, wrap):
     series, parts = ANEW[case]
@@ -53,3 +55,9 @@ def test_what_is_shared_is_no_copy(case):
 
 def test_a_column_without_a_name_is_told_as_this_column():
     assert told(pl.Series([{"n": 1}, None])[1:], lambda series: series)[0][0] == "the bits of nulls of this column"
+
+
+def test_what_else_a_dict_has_is_not_polars_to_write():
+    series, _ = ANEW["codes and categories"]
+    steps = lend.explain({"a": memoryview(bytes(120)), "b": series}, "pyarrow").steps
+    assert [step.column for step in steps if step.who == "producer"] == ["b"]

@@ -142,9 +142,55 @@ def test_sliced_records_have_their_own_rows():
     assert lend.column(RECORDS)[1:].tolist() == [{"a": 4, "b": 5.5, "c": {"d": 6}}]
 
 
-def test_field_of_several_values_is_refused_by_name():
-    with pytest.raises(UnsupportedType, match="field 'v' has the shape \\(2,\\)"):
-        lend.table(np.zeros(2, [("v", "f4", (2,))]))
+SEVERAL = np.array([(1, [2, 3], [[1.5], [2.5]]), (4, [5, 6], [[3.5], [4.5]])], [
+    ("n", "i1"), ("v", "i4", (2,)), ("w", "f8", (2, 1))
+])  # fmt: skip
+
+
+def test_fields_of_several_values_are_lists_of_one_length():
+    table = lend.table(SEVERAL)
+    assert [str(column.dtype) for column in table] == [
+        "int8", "fixed_list[int32, 2]", "fixed_list[fixed_list[float64, 1], 2]"
+    ]  # fmt: skip
+    assert table["v"].tolist() == [[2, 3], [5, 6]]
+    assert lend.column(SEVERAL)[1:].tolist() == [{"n": 4, "v": [5, 6], "w": [[3.5], [4.5]]}]
+
+
+def test_fields_of_several_values_that_lie_apart_are_a_copy_that_is_counted_and_told():
+    with lend.copies() as made:
+        lend.table(SEVERAL)
+    assert made.bytes == 16 + 32
+    with pytest.raises(CopyRequired, match="'v' has several elements in each record, and .* lie apart .*stride"):
+        lend.table(SEVERAL, copy=False)
+    pytest.importorskip("pyarrow")
+    plan = lend.explain(SEVERAL, "pyarrow")
+    with lend.copies() as made:
+        assert lend.to(SEVERAL, "pyarrow").to_pylist() == lend.column(SEVERAL).tolist()
+    assert sum(step.nbytes for step in plan.copies if step.who == "lend") == made.bytes - 48
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_a_field_of_several_values_that_is_all_of_a_record_is_shared(rows):
+    source = np.arange(2 * rows, dtype="f4").view([("v", "f4", (2,))])
+    with lend.copies() as made:
+        column = lend.table(source, copy=False)["v"]
+    assert made.count == 0
+    assert column.tolist() == source["v"].tolist()
+    if rows:
+        assert address(column.children[0]) == source.ctypes.data
+
+
+def test_each_of_several_values_of_a_field_has_its_own_null():
+    source = np.ma.MaskedArray(SEVERAL, mask=[(0, [1, 0], [[0], [1]]), (1, [0, 0], [[1], [0]])])
+    assert lend.column(source).tolist() == [
+        {"n": 1, "v": [None, 3], "w": [[1.5], [None]]}, {"n": None, "v": [5, 6], "w": [[None], [4.5]]}
+    ]  # fmt: skip
+
+
+def test_records_of_which_each_field_has_several_are_lists_of_structs():
+    source = np.zeros(2, [("r", [("a", "i2"), ("b", "f4")], (2,))])
+    source["r"]["a"] = [[1, 2], [3, 4]]
+    assert [[part["a"] for part in row] for row in lend.table(source)["r"].tolist()] == [[1, 2], [3, 4]]
 
 
 def test_array_of_two_dimensions_is_a_table_of_strided_columns():
@@ -328,7 +374,7 @@ REFUSED = {
     "byte order": lambda memory: lend.column(np.frombuffer(memory, BIG), copy=False),
     "byte order of two dimensions": lambda memory: lend.table(np.frombuffer(memory, BIG).reshape(3, 4), copy=False),
     "unit": lambda memory: lend.column(np.frombuffer(memory, "M8[25s]")),
-    "field": lambda memory: lend.table(np.frombuffer(memory, [("a", "i4", (2,)), ("b", "i4")])),
+    "field": lambda memory: lend.table(np.frombuffer(memory, [("a", "i4", (2,)), ("b", "i4")]), copy=False),
     "masked, two dimensions": lambda memory: lend.column(np.ma.array(np.frombuffer(memory, "i4").reshape(3, 4))),
     "masked, three": lambda memory: lend.table(np.ma.array(np.frombuffer(memory, "i4").reshape(3, 2, 2))),
     "masked, no such column": lambda memory: lend.table(

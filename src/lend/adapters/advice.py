@@ -7,7 +7,7 @@ from lend.adapters import row_advice
 from lend.adapters.asking import guarded
 from lend.adapters.rules import TARGETS
 from lend.errors import LendError, NotHostAccessible
-from lend.protocols.classes import bases_of, module_of, shows
+from lend.protocols.classes import bases_of, full_name, module_of, shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -339,9 +339,22 @@ def of_objects(view: "Any", numbers: str) -> str:
     found = [value for value in ([values] if not view.shape else values) if value is not None]
     if all(hasattr(type(value), "__float__") for value in found):
         return numbers
-    if all(isinstance(value, str) or value != value for value in found):  # noqa: PLR0124 - NaN is no text, and null
+    if all(isinstance(value, str) or _is_null(value) for value in found):
         return (
             'text goes to a library of columns: lend.to(x, "pyarrow") or lend.to(x, "polars"); its bytes and '
             "offsets are the buffers of lend.column(x)"
         )
-    return "a column of them, of the type that pyarrow finds for all: lend.column(pyarrow.array(list(x)))"
+    return "a column of them, where pyarrow finds one type for all: lend.column(pyarrow.array(list(x)))"
+
+
+def _is_null(value: "Any") -> bool:
+    """Whether it stands for no value; nothing is asked of objects that may answer anything."""
+    if isinstance(value, float):
+        return value != value  # noqa: PLR0124 - NaN, which equals nothing
+    return full_name(type(value)) in _NULLS
+
+
+_NULLS = (
+    *("pandas.api.typing.NAType", "pandas.api.typing.NaTType"),
+    *("pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType"),
+)

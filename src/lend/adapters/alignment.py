@@ -39,9 +39,11 @@ def _size(column: "Column", views: int) -> int:
     """
     dtype = column.dtype
     if logical_of(dtype) is None:
-        if dtype.kind in ("bool", "bytes", "opaque") or column.stride != dtype.itemsize or not dtype.is_native:
+        if dtype.kind in ("bool", "bytes", "opaque") or not dtype.is_native:
             return 0
-        return dtype.itemsize
+        # one element lies beside none, and stays where it is, unless the bit of its null has another number
+        alone = len(column) == 1 and not (column.offset and column.nulls.kind == "bitmask")
+        return dtype.itemsize if alone or column.stride == dtype.itemsize else 0
     format = dtype.arrow
     if format in _OFFSETS:
         return _OFFSETS[format]

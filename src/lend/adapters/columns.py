@@ -62,8 +62,13 @@ def is_of_pandas(cls: type) -> bool:
 
 
 def told_by_polars(obj: "Any") -> "list[tuple[str, Any]]":
-    """Each Series of an object of polars, also one that narwhals wraps, by its name; of other objects none."""
+    """Each Series of an object of polars, also one that narwhals wraps, by its name, or of those in a dict by theirs.
+
+    Of other objects none.
+    """
     obj = unwrapped(obj)
+    if issubclass(type(obj), dict):
+        return [(name, part) for name, one in obj.items() for _, part in told_by_polars(one)]
     adapter = adapter_of(type(obj))
     if adapter is None or adapter.__name__ != "lend.adapters.polars" or not shows(type(obj), "to_arrow"):
         return []
@@ -103,6 +108,8 @@ def unusual(view: "View", take: "Take", copy: "bool | None") -> "Column | View":
             raise _objects(view)
         return made
     if dtype.fields is not None:
+        from lend.adapters.records import of_records
+
         return of_records(view, take, copy)
     if dtype.shares_bytes:
         raise UnsupportedType.build(
@@ -155,39 +162,6 @@ def _odd_unit(view: "View") -> UnsupportedType:
     )
 
 
-def of_records(view: "View", take: "Take", copy: "bool | None", mask: "View | None" = None) -> "Column":
-    """Records on a line as a Column of structs: each field a strided child over the same memory."""
-    from lend.columns.column import Column
-    from lend.dtypes.dtype import DType
-
-    names, children = [], []
-    for name, child in _fields(view, take, copy, mask):
-        names.append(name)
-        children.append(child)
-    dtype = DType.from_arrow("+s", fields=[(name, child.dtype) for name, child in zip(names, children, strict=True)])
-    return Column.from_buffers(dtype, len(view), {}, children=children)
-
-
-def _fields(view: "View", take: "Take", copy: "bool | None", mask: "View | None") -> "list[tuple[str, Column]]":
-    from lend.tables.making import field_view
-
-    found = []
-    for name, field in (view.dtype.fields or {}).items():
-        if field.shape:
-            raise UnsupportedType.build(
-                f"the field {name!r} has the shape {field.shape}, and a column one element for each row",
-                came=describe.came(view),
-                remedy=f"the fields that have none, and lend.view(x[{name!r}]) beside them",
-            )
-        part = field_view(view, field.offset, field.dtype)
-        hidden = None
-        if mask is not None:
-            under = (mask.dtype.fields or {})[name]
-            hidden = field_view(mask, under.offset, under.dtype)
-        found.append((name, named(masked(part, hidden, take, copy), name)))
-    return found
-
-
 def named(column: "Column", name: str) -> "Column":
     """The same column under a name."""
     from lend.tables.table import of_columns
@@ -205,6 +179,8 @@ def masked(view: "View", mask: "View | None", take: "Take", copy: "bool | None",
             came=describe.came(view),
         )
     if view.dtype.fields is not None:
+        from lend.adapters.records import of_records
+
         return of_records(view, take, copy, mask)
     from lend.columns.column import Column
     from lend.columns.nullness import Nulls
@@ -396,7 +372,9 @@ def other_table(obj: "Any", take: "Take", copy: "bool | None") -> "Table":
     if seen is None:
         raise no_table(obj)
     if seen.ndim == 1 and seen.dtype.fields is not None and not seen.dtype.has_objects:
-        fields = _fields(seen, take, copy, None)
+        from lend.adapters import records
+
+        fields = records.fields(seen, take, copy, None)
         return table.of_columns(tuple(name for name, _ in fields), [part for _, part in fields], len(seen))
     if seen.ndim == 2:
         return of_places(seen, None, None, take, copy)

@@ -6,9 +6,9 @@ the library is called. Versions tried: pyarrow 26.0, polars 2.1, arro3 0.9, duck
 
 import sys
 
-from lend.adapters import alignment
-from lend.adapters.verdicts import SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
-from lend.columns import roles
+from lend.adapters import alignment, polars_giving
+from lend.adapters.polars_giving import check_names, unique
+from lend.adapters.verdicts import OTHERS, SHARED, TO_COME, Verdict, format_of, numbered, parts_of, refused
 from lend.columns.joining import nothing
 from lend.errors import UnsupportedLayout
 from lend.protocols.classes import shows
@@ -175,107 +175,6 @@ def _arro3_table(table: "Table", form: "str | None" = None) -> "Any":
     return getattr(core, "Table" if form is None else form.rpartition(".")[2]).from_arrow(table)
 
 
-# -- polars --------------------------------------------------------------------------------------------------------
-
-_POLARS_HAS_NO = {
-    "tin": "interval of months, days and nanoseconds", "tiM": "interval of months", "tiD": "interval of days and time",
-    "+r": "run-end encoded column", "+vl": "list of offsets and sizes", "+vL": "list of offsets and sizes",
-}  # fmt: skip
-OTHERS = "the other columns: lend.table(x, columns=[...])"
-_INTERVALS = (
-    "its parts as Python values, lend.column(x).tolist(); of duckdb's numbers in its place, epoch_us(...) in the query",
-    OTHERS,
-)  # fmt: skip
-# of a nested type nothing but the whole is made anew
-_INSTEAD = {
-    "tin": _INTERVALS, "tiM": _INTERVALS, "tiD": _INTERVALS,
-    "+r": ('pyarrow.compute.run_end_decode(lend.to(lend.column(x), "pyarrow"))', OTHERS),
-}  # fmt: skip
-
-
-def _judge_polars(column: "Column", rows: "int | None") -> Verdict:
-    copies, becomes = [], None
-    if roles.is_bool8(column.metadata):
-        becomes = "ext[arrow.bool8], stored as Int8"
-    for dtype in parts_of(column.dtype):
-        format = format_of(dtype)
-        what = _POLARS_HAS_NO.get(format) or ("union" if format[:2] == "+u" else None)
-        if format.startswith("d:") and format.endswith(",256"):
-            what = "decimal of 256 bits"
-        if format.startswith("d:") and ",-" in format:
-            what = "decimal of a negative scale"
-        if format == "+w:0":
-            what = "list of 0 elements each (it panics of one)"
-        if what is not None:
-            anew = ("an array of its values: pyarrow.array(lend.column(x).tolist())", OTHERS)
-            if what == "union":
-                anew = ("its parts: lend.column(x).children", OTHERS)
-            raise refused(column, "polars", what, _INSTEAD.get(format, anew) if dtype is column.dtype else anew)
-        if dtype.zone is not None and (dtype.zone == "Z" or dtype.zone[:1] in "+-"):
-            raise refused(column, "polars", f"time zone {dtype.zone!r}", "the name of a region, such as 'Etc/GMT-2'")
-        if format in ("u", "U", "z", "Z"):
-            copies.append("polars keeps text and bytes in views, and makes them of offsets")
-        elif dtype.dictionary is not None:
-            copies.append("polars makes its categories anew")
-            if format_of(dtype.dictionary) not in ("u", "U", "vu"):
-                becomes = "its values, decoded: polars has categories of text alone"
-            elif dtype.ordered:
-                becomes = "Categorical, without the order of its categories"
-        elif format in ("+l", "+m"):
-            copies.append("polars has lists with offsets of 64 bits, and widens these")
-        elif format in ("tts", "ttm", "ttu"):
-            copies.append("polars has times of nanoseconds alone")
-            becomes = "Time"
-        elif format == "tdm" or format.startswith("tss:"):
-            becomes = "Datetime(ms)"
-            copies.append(f"polars makes Datetime(ms) of {dtype}")
-        elif format == "tDs":
-            becomes = "Duration(ms)"
-            copies.append("polars makes Duration(ms) of seconds")
-        elif format.startswith("w:"):
-            copies.append("polars has bytes in views, and makes them of these")
-            becomes = "Binary"
-        elif format.startswith("d:") and format.count(",") == 2:
-            copies.append("polars has decimals of 128 bits alone")
-            becomes = "Decimal"
-    if not copies and rows:
-        why = alignment.why(column, "polars", 4)
-        copies += [] if why is None else [why]
-    return Verdict(None, copies[0], becomes) if copies and rows != 0 else Verdict(SHARED, "", becomes)
-
-
-def _polars_series(column: "Column", form: "str | None" = None, names: "str | None" = None) -> "Any":
-    import polars as pl
-
-    return pl.Series(column.name, column).alias(column.name)
-
-
-def _polars_frame(table: "Table", form: "str | None" = None, names: "str | None" = None) -> "Any":
-    import polars as pl
-
-    # a stream tells a name of its own, which polars prefers to the one it is given; of a list it calls "" column_0
-    named = zip(unique(table, names), table, strict=True)
-    if table.num_columns:
-        made = pl.DataFrame({name: pl.Series(name, column).alias(name) for name, column in named})
-    else:
-        made = pl.DataFrame(height=table.num_rows) if table.num_rows else pl.DataFrame()
-    return made if form is None or form.endswith(".DataFrame") else made.lazy()
-
-
-def check_names(names: "Any") -> None:
-    """Refuse a value that the option `names` does not have."""
-    if names not in (None, "unique"):
-        raise ValueError(f'names is "unique", or not given, not {names!r:.40}')
-
-
-def unique(table: "Table", names: "str | None") -> "list[str]":
-    """The names, with a number behind those that were there before, if that was asked for."""
-    check_names(names)
-    if names is None:
-        return list(table.names)
-    return numbered(table.names, str, set(table.names))
-
-
 # -- duckdb --------------------------------------------------------------------------------------------------------
 
 
@@ -368,16 +267,20 @@ def _no_column(column: "Column", form: "str | None" = None) -> "Any":
 
 
 def _judge_pandas(
-    column: "Column", rows: "int | None", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False
+    column: "Column", rows: "int | None", nulls: "Any" = None, copy: bool = False, **asked: "Any"
 ) -> Verdict:
     from lend.adapters import pandas_giving
 
     _vendor(column, "pandas")
-    giving = pandas_giving.plan(column, dtype_backend, nulls, copy)
+    giving = pandas_giving.plan(column, nulls=nulls, copy=copy, **asked)
     if rows is None:
         return Verdict(None, TO_COME, who="lend")
     why, theirs = "; ".join(giving.why), "; ".join(giving.theirs)
-    return Verdict(giving.nbytes, why, None, "lend", theirs) if giving.nbytes or not theirs else Verdict(None, theirs)
+    zone = getattr(column.dtype, "zone", None) if asked.get("zone") else None
+    becomes = None if zone is None else f"times of UTC: the time zone {zone!r} is dropped"
+    if theirs and not giving.nbytes:
+        return Verdict(None, theirs, becomes, kept=giving.kept)
+    return Verdict(giving.nbytes, why, becomes, "lend", theirs, giving.kept)
 
 
 def _pandas_series(column: "Column", form: "str | None" = None, *, index: "str | None" = None, **asked: "Any") -> "Any":
@@ -407,7 +310,8 @@ TAKERS = {
         options=("bool8",),
     ),
     "polars": Taker(
-        "polars", "polars", "polars.Series", "polars.DataFrame", _judge_polars, _polars_series, _polars_frame,
+        "polars", "polars", "polars.Series", "polars.DataFrame",
+        polars_giving.judge, polars_giving.give_series, polars_giving.give_frame,
         classes={
             "polars.series.series.Series": "column", "polars.dataframe.frame.DataFrame": "table",
             "polars.lazyframe.frame.LazyFrame": "table",
@@ -417,7 +321,7 @@ TAKERS = {
     "pandas": Taker(
         "pandas", "pandas", "pandas.Series", "pandas.DataFrame", _judge_pandas, _pandas_series, _pandas_frame,
         classes={"pandas.Series": "column", "pandas.DataFrame": "table", "pandas.Index": "column"},
-        options=("dtype_backend", "index"), judged=("dtype_backend",), arrow=False,
+        options=("dtype_backend", "index", "zone"), judged=("dtype_backend", "zone"), arrow=False,
     ),
     "arro3": Taker(
         "arro3", "arro3-core", "arro3.core.Array", "arro3.core.Table", _shared_by("arro3"), _arro3_column, _arro3_table,

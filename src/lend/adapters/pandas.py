@@ -276,7 +276,7 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
     from lend.columns.column import Column
 
     ends = [
-        _single(_line(_leased(end), side, wish), f"the ends of {kinds.called(name)}", wish)
+        _single(_end(end, lease, side, wish), f"the ends of {kinds.called(name)}", wish)
         for side, end in (("left", values.left), ("right", values.right))
     ]
     dtype = kinds.interval_dtype(values.dtype, ends[0].dtype, ends[1].dtype)
@@ -287,6 +287,13 @@ def _interval(values: "Any", lease: "Any", name: str, wish: _Wish) -> "Column":
         shown["validity"] = pandas_nested.valid_bits(ends[0])
         copies.note(came, "nulls of intervals", len(shown["validity"]))
     return Column.from_buffers(dtype, len(values), shown, children=ends, name=name)
+
+
+def _end(end: "Any", lease: "Any", side: str, wish: _Wish) -> "Column":
+    """One end of intervals under their lease, for pandas copies before it writes to what somebody else has, too."""
+    if kinds.is_index_of(end, "Range"):
+        return _line(_leased(end), side, wish)
+    return _one(end.array, lease, side, wish)
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from lend._core import copies, kernels
 from lend.columns import joining, recoding, refusals
 from lend.columns.anatomy import Anatomy, stored_as
+from lend.columns.drafts import producers
 from lend.columns.isolating import isolated
 from lend.columns.scalars import is_nan
 from lend.errors import LendError, UnsupportedType
@@ -58,6 +59,7 @@ def give(giving: "Giving", copy: bool, plan: "Callable[..., Giving]") -> "Giving
         draft = recoding.codes_with_sentinel(full[0], mappings[0] if not keeps else None, target)
         draft = isolated(draft) if copy else draft
         giving.wrote(draft.nbytes, *draft.reasons)
+        giving.kept |= producers(draft)
     else:
         width = next(size for size in (1, 2, 4, 8) if categories <= 1 << (8 * size - 1))
         told = [f"{len(full)} chunks"] + (["dictionaries brought into one"] if len(union.words) > 1 else [])

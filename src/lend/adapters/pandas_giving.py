@@ -9,6 +9,7 @@ from lend.adapters import numpy_masked, pandas_categories, pandas_index, pandas_
 from lend.adapters import pandas_kinds as kinds
 from lend.columns import converting, forms, inside, refusals
 from lend.columns.building import of_chunks
+from lend.columns.drafts import producers
 from lend.columns.isolating import isolated
 from lend.columns.run_finding import run_of
 from lend.columns.run_masks import mask_of, no_mask
@@ -42,6 +43,8 @@ class Giving:
         Bytes that lend writes on the way.
     why, theirs : list of str
         Why lend writes, and what another library writes, of which it alone knows how much.
+    kept : set of type
+        The classes of those whose memory is in what is made.
     """
 
     values: "Callable[[], Any]"
@@ -51,6 +54,7 @@ class Giving:
         self.nbytes = 0
         self.why: list[str] = []
         self.theirs: list[str] = []
+        self.kept: set[type] = set()
 
     def wrote(self, nbytes: "int | None", *why: str) -> None:
         """Count what is written, and why; None where another library writes what only it knows."""
@@ -64,6 +68,7 @@ class Giving:
         self.wrote(inner.nbytes, *inner.why)
         if inner.theirs:
             self.wrote(None, *inner.theirs)
+        self.kept |= inner.kept
 
     def make(self) -> "Any":
         """The Series, under the name of the column."""
@@ -72,12 +77,22 @@ class Giving:
         return pd.Series(self.values(), copy=False, name=self.column.name or None)
 
 
-def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> Giving:
+def plan(
+    column: "Column",
+    dtype_backend: str = "auto",
+    nulls: "Any" = None,
+    copy: bool = False,
+    zone: "str | None" = None,
+) -> Giving:
     """How a column will be given.
 
     `nulls`: None, "nan" (integers as float64 where each is exact), "object", "forbid", or ("fill", value). `copy`: into
-    memory of its own, which pandas may write to.
+    memory of its own, which pandas may write to. `zone`: "drop" leaves a time zone away: times are those of UTC.
     """
+    if zone not in (None, "drop"):
+        raise ValueError(f"zone is 'drop' or None, not {zone!r:.60}")
+    if zone and getattr(column.dtype, "zone", None):
+        column = column.reinterpret(f"datetime64[{column.dtype.unit}]")
     if dtype_backend not in BACKENDS:
         raise ValueError(f"dtype_backend is one of {', '.join(BACKENDS)}, not {dtype_backend!r:.60}")
     if nulls in ("mask", "struct"):
@@ -120,9 +135,9 @@ def plan(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, cop
     return _arrow(column, copy)
 
 
-def give_series(column: "Column", dtype_backend: str = "auto", nulls: "Any" = None, copy: bool = False) -> "Any":
-    """A pandas.Series of a column."""
-    return plan(column, dtype_backend, nulls, copy).make()
+def give_series(column: "Column", *asked: "Any", **named: "Any") -> "Any":
+    """A pandas.Series of a column, which is asked for as `plan` has it."""
+    return plan(column, *asked, **named).make()
 
 
 def _two_ways(column: "Column", nulls: "Any", backend: str) -> UnsupportedType:
@@ -169,6 +184,8 @@ def _own_nulls(column: "Column") -> int:
 def _ran(giving: Giving, run: "Run", copy: bool, name: "str | None" = None) -> "Callable[[], Any]":
     """What makes an ndarray of a run, which is read-only where it may be shared."""
     giving.wrote(run.nbytes, *run.reasons)
+    if run.view is not None and run.view.nbytes:
+        giving.kept.add(type(run.view.owner.producer))
 
     def made() -> "Any":
         import numpy as np
@@ -257,7 +274,7 @@ def _zone(column: "Column", zone: str) -> "Any":
             f"pandas has no time zone {zone!r}, in which {refusals.named(column)} is",
             door="pandas.DatetimeTZDtype",
             came=refusals.came(column),
-            remedy='dtype_backend="pyarrow", which keeps the zone as text',
+            remedy='dtype_backend="pyarrow", which keeps the zone as text; or zone="drop", times of UTC without a zone',
         ) from error
 
 
@@ -274,6 +291,7 @@ def _text(column: "Column", backend: str, copy: bool) -> Giving:
     drafts = [_arrow_draft(part, copy and (not views or part.buffer_facts(0) is not None)) for part in column.chunks]
     for part, arrow in zip(column.chunks, drafts, strict=True):
         giving.wrote(arrow.nbytes, *arrow.reasons)
+        giving.kept |= producers(arrow)
         if part.dtype.kind == "utf8" and len(part):
             giving.wrote(8 * (len(part) + 1 + (_lead(part) if arrow.same else 0)), "offsets of 32 bits")
     if views:
@@ -344,6 +362,7 @@ def _arrow(column: "Column", copy: bool) -> Giving:
 
     giving = Giving(column, "arrow")
     giving.wrote(draft.nbytes, *draft.reasons)
+    giving.kept |= producers(draft)
     giving.values = made
     return giving
 
@@ -413,6 +432,7 @@ def give_frame(
     index: "str | None" = None,
     nulls: "Any" = None,
     copy: bool = False,
+    zone: "str | None" = None,
 ) -> "Any":
     """A pandas.DataFrame of a table; an index that its metadata tells of is one again, unless `index` says otherwise.
 
@@ -425,18 +445,13 @@ def give_frame(
     said = pandas_index.told(table.metadata)
     names, rows = list(table.names), len(table)
     ways = [nulls.get(name) if type(nulls) is dict else nulls for name in names]
-    givings = [plan(column, dtype_backend, way, copy) for column, way in zip(table.columns, ways, strict=True)]
+    givings = [plan(column, dtype_backend, way, copy, zone) for column, way in zip(table.columns, ways, strict=True)]
     series = [giving.make() for giving in givings]
-    levels = said.get("index", []) if index != "column" else []
-    places: list[int] = []
-    for name, _ in levels:
-        places += [place for place, other in enumerate(names) if other == name and place not in places][:1]
-    if len(places) < len(levels):
-        places = []
+    places = pandas_index.places(said, names, index)
     stays = [place for place in range(len(names)) if place not in places]
     frame = pd.DataFrame({place: series[place] for place in stays}, index=pd.RangeIndex(rows), copy=False)
     if index != "drop":
-        found = _index([series[place].array for place in places], levels) if places else _range(said, rows)
+        found = _index([series[place].array for place in places], said["index"]) if places else _range(said, rows)
         if found is not None:
             frame.index = found
     labels = pandas_index.labels_of(said, [names[place] for place in stays])
@@ -453,7 +468,9 @@ def _index(levels: "list[Any]", told: "list[Any]") -> "Any":
     import pandas as pd
 
     names = [label for _, label in told]
-    return pd.Index(levels[0], name=names[0]) if len(levels) == 1 else pd.MultiIndex.from_arrays(levels, names=names)
+    if len(levels) == 1:
+        return pd.Index(levels[0], name=names[0], copy=False)
+    return pd.MultiIndex.from_arrays(levels, names=names)
 
 
 def _range(said: "dict[str, Any]", rows: int) -> "Any":

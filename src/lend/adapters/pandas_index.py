@@ -9,7 +9,7 @@ from lend.tables.index_note import KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 PANDAS = b"pandas"
@@ -129,6 +129,15 @@ def _read(said: "Any") -> "Any":
         return float(said["float"])
     hash(said)
     return said
+
+
+def places(said: "Mapping[str, Any]", names: "Sequence[str]", index: "str | None") -> "list[int]":
+    """The columns that are the index again in pandas; none where one of them is missing."""
+    levels = said.get("index", []) if index != "column" else []
+    found: list[int] = []
+    for name, _ in levels:
+        found += [place for place, other in enumerate(names) if other == name and place not in found][:1]
+    return found if len(found) == len(levels) else []
 
 
 def told(metadata: "Mapping[bytes, bytes]") -> "dict[str, Any]":

@@ -4,12 +4,14 @@ from lend.errors import UnsupportedType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lend.columns.column import Column
     from lend.dtypes import DType
 
 SHARED = 0
+# the last of remedies about one column
+OTHERS = "the other columns: lend.table(x, columns=[...])"
 TO_COME = "what is copied shows when the rows come"
 
 
@@ -28,9 +30,11 @@ class Verdict:
         Who copies: "target", or "lend".
     theirs : str
         What the target copies beside, where lend copies too; "" where it copies nothing.
+    kept : set of type
+        Where lend gives arrays: the classes of those whose memory is in them.
     """
 
-    __slots__ = ("becomes", "nbytes", "theirs", "who", "why")
+    __slots__ = ("becomes", "kept", "nbytes", "theirs", "who", "why")
 
     def __init__(
         self,
@@ -39,12 +43,14 @@ class Verdict:
         becomes: "str | None" = None,
         who: str = "target",
         theirs: str = "",
+        kept: "Iterable[type]" = (),
     ) -> None:
         self.who = who
         self.theirs = theirs
         self.nbytes = nbytes
         self.why = why
         self.becomes = becomes
+        self.kept = kept
 
     @property
     def shares(self) -> bool:

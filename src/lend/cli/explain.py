@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from lend.cli.sources import FORMS, NotInstalled, is_file, load, load_target
@@ -18,6 +20,7 @@ EXAMPLES = """\
 examples:
   lend explain "numpy:arange(6)" --to torch
   lend explain measured.npy --to jax --copy false
+  lend explain "pandas:read_csv('m.csv')" --to polars --option index=drop
   lend explain "mypackage.data:table.prices" --to pyarrow --json
 """
 
@@ -44,6 +47,14 @@ def add(commands: Subcommands) -> None:
     parser.add_argument(
         "--alias-readonly", action="store_true", help="share read-only memory, with your word not to write"
     )
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="another keyword of lend.to, such as nulls=nan, index=drop, storage=True or 'nulls=(\"fill\", 0)'; "
+        "several, each with an --option of its own",
+    )
     parser.add_argument("--json", action="store_true", help="print the plan, or the refusal, as JSON")
     parser.set_defaults(run=run, usage_error=parser.error)
 
@@ -59,6 +70,11 @@ def run(options: argparse.Namespace) -> int:
         keywords["device"] = options.device
     if options.alias_readonly:
         keywords["alias_readonly"] = True
+    for said in options.option:
+        name, equals, value = said.partition("=")
+        if not (equals and name.isidentifier()):
+            options.usage_error(f"--option is NAME=VALUE, not {said!r}")
+        keywords[name] = _value(value)
     obj = load(options.source)
     target = None if options.to is None else load_target(options.to)
     path = options.source if is_file(options.source) else None
@@ -76,6 +92,34 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _value(text: str) -> Any:
+    """A value as Python writes it; what is none of Python's is text."""
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _options(call: re.Match[str]) -> str:
+    """A call of `lend.to` with keywords, as it is typed."""
+    try:
+        found = ast.parse(call[0], mode="eval").body
+    except SyntaxError:
+        return call[0]
+    if not isinstance(found, ast.Call) or any(part.arg is None for part in found.keywords):
+        return call[0]
+    from lend.plan.remedies import written
+
+    typed = [f"--to {call[1]}"]
+    for part in found.keywords:
+        value = ast.literal_eval(part.value)
+        plain = value if isinstance(value, str) else written(value)
+        flag = {"copy=True": "--copy true", "copy=False": "--copy false", "copy=None": ""}.get(f"{part.arg}={plain}")
+        flag = "--alias-readonly" if f"{part.arg}={plain}" == "alias_readonly=True" else flag
+        typed.append(f"--option {shlex.quote(f'{part.arg}={plain}')}" if flag is None else flag)
+    return " ".join(filter(None, typed))
+
+
 # what a remedy says in Python, and what is typed here
 _TYPED = (
     (r'jax\.config\.update\("jax_enable_x64", True\)', "JAX_ENABLE_X64=1 in the environment"),
@@ -87,6 +131,8 @@ _TYPED = (
     (r"lend\.to\(x, (\w+)\)", r"--to builtins:\1"),
     (r"lend\.to\(x, ([\w.]+)\.(\w+)\)", r"--to \1:\2"),
     (r'lend\.to\(x, "([\w.]+)"\)(?![.\w])', r"--to \1"),
+    (r'lend\.to\(x, "([\w.]+)"(?:, \w+=(?:"[^"]*"|\w+|\("fill", [^()]*\)|\{[^{}]*\}))+\)(?![.\w])', _options),
+    (r'\b(index|names|dtype_backend|zone|strings)="(\w+)"', r"--option \1=\2"),
 )
 
 
@@ -96,7 +142,7 @@ def _typed(text: str) -> str:
         for found in reversed([*re.finditer(said, text)]):
             before, after = text[: found.start()], text[found.end() :]
             if before.count("(") == before.count(")"):
-                text = f"{before}{found.expand(typed)}{after}"
+                text = f"{before}{found.expand(typed) if isinstance(typed, str) else typed(found)}{after}"
     return text
 
 

@@ -45,10 +45,12 @@ def _named(column: Column) -> Draft:
     if draft.dictionary is not None:
         draft.dictionary = _named(draft.dictionary.source)
     logical = logical_of(column.dtype)
-    if logical is not None and draft.children:  # whose fields say what their children are
-        fields = [
-            (*field[:3], roles.blob_of(child.metadata) if child.metadata else field[3])
-            for field, child in zip(logical.fields, draft.children, strict=True)
-        ]
-        draft.dtype = retyped(column.dtype, fields=fields)
+    assert logical is not None  # what has parts
+    fields = [  # which say what the children are
+        (field[0], child.dtype, field[2], roles.blob_of(child.metadata) if child.metadata else field[3])
+        for field, child in zip(logical.fields, draft.children, strict=True)
+    ]
+    draft.dtype = retyped(
+        column.dtype, fields=fields, dictionary=None if draft.dictionary is None else draft.dictionary.dtype
+    )
     return draft

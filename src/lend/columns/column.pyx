@@ -337,6 +337,21 @@ cdef class Column:
         from lend.columns import parts
         return parts.view(self)
 
+    def reinterpret(self, dtype):
+        """Another dtype of the same size over the same memory; nulls stay what they are."""
+        from lend.columns import same_bytes
+        held(self)
+        return same_bytes.reinterpreted(self, dtype)
+
+    def low(self, dtype, *, bint check=False):
+        """The low part of every element, as `View.low`: the same memory, strides and nulls, and a smaller dtype.
+
+        With `check` it is compared that nothing is lost, which reads every element that is not null.
+        """
+        from lend.columns import same_bytes
+        held(self)
+        return same_bytes.low(self, dtype, check)
+
     def verify(self, bint full=False):
         """Check what the producer said: its structure was when it came; with `full` the contents too.
 
@@ -486,6 +501,12 @@ cdef class Column:
         facts = parts.interface(self)
         self.record.flags |= COLUMN_TOLD
         return facts
+
+    @property
+    def __array_struct__(self):
+        """The same as a capsule, which keeps the memory."""
+        from lend.columns import parts
+        return parts.array_struct(self)
 
     def __array__(self, dtype=None, *, copy=None):
         """A NumPy array, where elements have one width and none is null; of several chunks or of bits a copy."""

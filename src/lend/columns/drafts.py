@@ -125,6 +125,34 @@ def shows_writes(draft: Draft) -> bool:
     return any(map(shows_writes, parts))
 
 
+def producers(draft: Draft) -> "set[type]":
+    """The classes of those whose memory it keeps."""
+    if draft.same:
+        return producers_of(draft.source)
+    found = set()
+    for part in draft.buffers.values():
+        for each in part if isinstance(part, tuple) else (part,):
+            if not isinstance(each, Writing) and each.nbytes:
+                found.add(type(each.owner.producer))
+    for inner in (*draft.children, *(draft.chunks or ()), *([draft.dictionary] if draft.dictionary else ())):
+        found |= producers(inner)
+    return found
+
+
+def producers_of(column: Column) -> "set[type]":
+    """The same of a column as it lies."""
+    found = set()
+    for chunk in column.chunks:
+        for place in (0, 1):
+            facts = chunk.buffer_facts(place)
+            if facts is not None:
+                found.add(type(facts[2].producer))
+        words = chunk.dictionary
+        for inner in (*chunk.children, *(() if words is None else (words,))):
+            found |= producers_of(inner)
+    return found
+
+
 def _is_writable(part: "Filling") -> bool:
     if isinstance(part, tuple):
         return any(map(_is_writable, part))
@@ -149,7 +177,8 @@ def each_chunk(column: Column, change: "Callable[[Column], Draft]") -> Draft:
     chunks = column.chunks
     if len(chunks) == 1:
         return change(chunks[0])
-    found = [change(part) for part in chunks]
+    # their names may be others, and a refusal has that of the whole
+    found = [change(part if part.name == column.name else told(part, column.name, None)) for part in chunks]
     if all(part.same for part in found):
         return unchanged(column)
     whole = Draft(column, found[0].dtype, column.length, 0)

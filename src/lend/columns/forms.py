@@ -9,7 +9,7 @@ from functools import partial
 
 from lend._core import kernels
 from lend.columns import moments, refusals, roles
-from lend.columns.anatomy import FLOATS, NAT, Anatomy, packed_value, stored_as, swap_of
+from lend.columns.anatomy import FLOATS, NAT, Anatomy, layout_of, packed_value, stored_as, swap_of
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, lead_of, merged, retyped, unchanged
 from lend.columns.nullness import Nulls
@@ -34,28 +34,29 @@ MASK = Nulls("bytemask", 1)
 # -- Arrow data --------------------------------------------------------------------------------------------------------
 
 
-def arrow_form(column: Column, *, flat: bool = False) -> Draft:
+def arrow_form(column: Column, *, reader: str = "") -> Draft:
     """As Arrow has it: bits for nulls and bools, elements side by side in this machine's byte order.
 
-    `flat`: lists of one length that have nulls are cut out of nothing, as polars panics of such (seen with 2.1).
+    `reader`: who gets it. Lists of one length that have nulls are cut out of nothing for polars, which panics of such
+    (seen with 2.1), and structs within structs and such lists for arro3, which cuts them twice (seen with 0.9).
     """
     try:
-        return each_chunk(column, partial(_arrow_chunk, flat=flat))
+        return each_chunk(column, partial(_arrow_chunk, reader=reader))
     except UnsupportedType as refusal:
         if column.dtype.kind == "struct":  # what was refused is inside of it
             change_remedy(refusal, "lend.table(lend.column(x)), and each column of it by itself")
         raise
 
 
-def _arrow_chunk(column: Column, flat: bool = False) -> Draft:
+def _arrow_chunk(column: Column, reader: str = "", within: str = "") -> Draft:
     parts = Anatomy(column)
     dtype, reasons = arrow_elements(parts)
     nulls = (
         None if parts.nulls.kind == "none" or (parts.form == "bitmask" and not parts.missing) else _nulls_bits(parts)
     )
-    late = flat and parts.layout == "fixed list" and "validity" in column.buffers and _is_cut(parts)
-    kids = [_arrow_chunk(child, flat) for child in column.children]
-    words = None if column.dictionary is None else _arrow_chunk(column.dictionary)
+    late = _is_late(parts, reader, within)
+    kids = [_arrow_chunk(child, reader, parts.layout) for child in column.children]
+    words = None if column.dictionary is None else _arrow_chunk(column.dictionary, reader)
     if words is not None and not words.same:
         dtype = retyped(dtype, dictionary=words.dtype)
     inner = [kid for kid in (*kids, *([words] if words else ())) if not kid.same]
@@ -63,8 +64,8 @@ def _arrow_chunk(column: Column, flat: bool = False) -> Draft:
         return unchanged(column)
     lead = lead_of(parts, keeps_bits=(parts.form == "bitmask" and nulls is None and not late) or parts.layout == "bits")
     draft = kept(parts, lead)
-    if flat or any(not kid.same for kid in kids):
-        draft.children = [_arrow_chunk(kid.source, flat) for kid in draft.children]
+    if reader in ("polars", "arro3") or any(not kid.same for kid in kids):
+        draft.children = [_arrow_chunk(kid.source, reader, parts.layout) for kid in draft.children]
         dtype = retyped(dtype, [kid.dtype for kid in draft.children])
     draft.dtype = dtype
     if words is not None:
@@ -78,11 +79,27 @@ def _arrow_chunk(column: Column, flat: bool = False) -> Draft:
             draft.nulls = BITS
             draft.buffers["validity"] = bitmap(parts, lead)
             reasons.append(_NULLS[parts.form])
-    elif late and parts.offset % 8 and parts.n:
+    elif late and parts.offset % 8 and "validity" in draft.buffers:
         draft.buffers["validity"] = bitmap(parts)
-        reasons.append("nulls of lists that begin within a byte")
-    draft.reasons = list(dict.fromkeys([*reasons, *merged(inner)]))
+        reasons.append(f"nulls of {'structs' if parts.layout == 'struct' else 'lists'} that begin within a byte")
+    draft.reasons = list(dict.fromkeys([*reasons, *merged([*draft.children, *([words] if words else ())])]))
     return draft
+
+
+def _is_late(parts: Anatomy, reader: str, within: str) -> bool:
+    """Whether a reader must get it from its first element on, which is not that of its memory."""
+    if reader == "polars":
+        return parts.layout == "fixed list" and "validity" in parts.column.buffers and _is_cut(parts)
+    if reader != "arro3" or not parts.offset:
+        return False
+    inside = parts.layout in ("struct", "fixed list") and any(map(_has_struct, parts.column.children))
+    return inside or (parts.layout == "struct" and within in ("struct", "fixed list"))
+
+
+def _has_struct(column: Column) -> bool:
+    """Whether a column is of structs, or of lists of one length of such."""
+    layout = layout_of(column.dtype)
+    return layout == "struct" or (layout == "fixed list" and any(map(_has_struct, column.children)))
 
 
 def _is_cut(parts: Anatomy) -> bool:

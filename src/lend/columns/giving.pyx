@@ -209,7 +209,9 @@ cdef int describe_dtype(Column column, kind, ArrowSchema* out, bytes name, int f
             describe_dtype(column, child.dtype, out.children[i], roles.c_text(column, child.name),
                            ARROW_FLAG_NULLABLE if child.nullable else 0, roles.pairs_of(child.metadata))
         if words is not None:
-            describe_dtype(column, words, out.dictionary, b"", ARROW_FLAG_NULLABLE, None)
+            # bools of one byte that are left are bool8: a dtype of values has no metadata to say so
+            describe_dtype(column, words, out.dictionary, b"", ARROW_FLAG_NULLABLE,
+                           roles.BOOL8 if words.name == "bool" else None)
     except BaseException:
         out.release(out)
         raise
@@ -238,7 +240,7 @@ cdef int fill_node(ColumnRecord* record, ArrowOwner owner, ArrowArray* out) exce
         begin_array(out, record.node.n_buffers, record.node.n_children, record.node.dictionary is not NULL, owner)
         try:
             out.length = record.length
-            out.offset = record.offset
+            out.offset = record.offset if record.length else 0  # what has no elements begins nowhere
             out.null_count = record.null_count if has_validity(record.layout) else 0
             for i in range(record.node.n_buffers):
                 out.buffers[i] = record.node.buffers[i]
@@ -267,7 +269,8 @@ cdef void push_down(ArrowArray* out) noexcept:
     for i in range(out.n_children):
         child = out.children[i]
         if child.length > out.length:
-            child.offset += out.offset
+            # pyarrow 26 finds views too short that have no elements behind an offset
+            child.offset = child.offset + out.offset if out.length else 0
             if child.null_count > 0:
                 # where nothing is stored all is null
                 child.null_count = -1 if child.n_buffers or child.n_children else out.length
@@ -309,7 +312,7 @@ cdef int fill_made(Column column, ArrowArray* out, bint as_it_lies) except -1:
     begin_array(out, count, len(children), words is not None, holder)
     try:
         out.length = record.length
-        out.offset = offset
+        out.offset = offset if record.length else 0
         if masked:
             out.null_count = record.null_count
         for i in range(min(count, 3 - first)):

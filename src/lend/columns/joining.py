@@ -8,12 +8,13 @@ import struct
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import refusals
+from lend.columns import refusals, roles
 from lend.columns.anatomy import Anatomy
 from lend.columns.building import vouched
 from lend.columns.column import Column
 from lend.columns.drafts import BITS, NONE, Draft, Writing, each_chunk, kept, retyped, unchanged
 from lend.columns.forms import MASK, null_count, write_mask
+from lend.dtypes.dtype import logical_of
 from lend.errors import LendError, UnsupportedType
 from lend.views import values
 from lend.views.view import View
@@ -325,16 +326,28 @@ def _texts(texts: "list[memoryview]", size: int) -> Writing:
 
 def nothing(column: Column) -> Column:
     """A column without chunks, as one of no elements."""
-    return _empty(column.dtype, column.name, column.metadata)
+    words = column.chunks[0].dictionary if column.chunks else None
+    return _empty(column.dtype, column.name, column.metadata, None if words is None else words.metadata)
 
 
-def _empty(dtype: "DType", name: str = "", metadata: "dict[bytes, bytes] | None" = None) -> Column:
+def _empty(
+    dtype: "DType",
+    name: str = "",
+    metadata: "dict[bytes, bytes] | None" = None,
+    words: "dict[bytes, bytes] | None" = None,
+) -> Column:
+    logical = logical_of(dtype)
+    blobs = () if logical is None else [field[3] for field in logical.fields]  # bools of one byte have their type there
+    if words is None and dtype.dictionary is not None and dtype.dictionary.name == "bool":
+        words = roles.BOOL8  # which came by Arrow, that has no other name for them
     made = Column.from_buffers(
         dtype,
         0,
         {},
-        children=[_empty(child) for _, child in dtype.children],
-        dictionary=None if dtype.dictionary is None else _empty(dtype.dictionary),
+        children=[
+            _empty(child, metadata=roles.pairs_of(blob)) for (_, child), blob in zip(dtype.children, blobs, strict=True)
+        ],
+        dictionary=None if dtype.dictionary is None else _empty(dtype.dictionary, metadata=words),
         name=name,
         metadata=metadata,
     )

@@ -5,6 +5,7 @@ metadata is the truth of the mask that says null, b"0" or b"1".
 """
 
 from lend._core.letting_go import lets_go
+from lend.columns import roles
 from lend.columns.anatomy import Anatomy
 from lend.columns.column import Column
 from lend.columns.drafts import kept, lead_of
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from lend.views.view import View
 
 NAME = "lend.masked"
-_KEYS = (b"ARROW:extension:name", b"ARROW:extension:metadata")
 
 
 @lets_go
@@ -48,7 +48,7 @@ def recognised(column: Column) -> Column:
         nulls=Nulls("bytemask", int(told[1])) if n else "none",
         offset=lead if n else 0,
         name=column.name,
-        metadata={key: value for key, value in column.metadata.items() if key not in _KEYS},
+        metadata={**roles.unextended(column.metadata), **inner.metadata},
     )
 
 

@@ -179,6 +179,15 @@ def interface(Column column):
         raise AttributeError(str(error)) from None
 
 
+def array_struct(Column column):
+    """`Column.__array_struct__`."""
+    held(column)
+    try:
+        return view(column).__array_struct__
+    except LendError as error:
+        raise AttributeError(str(error)) from None
+
+
 def elements(Column column not None, Py_ssize_t first):
     """The elements from `first` on, counted as the buffers count them, as a View: also what lies under nulls."""
     return lying_from(column, FIRST, first, column.record.steps[1], column.record.code, column.record.width)

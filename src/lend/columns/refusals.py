@@ -127,8 +127,15 @@ def no_view(column: "Column", why: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"{named(column)} is no View: {why}",
         came=came(column),
-        remedy="its parts: lend.column(x).buffers, each of which goes by any protocol",
+        remedy=parts_of(column),
     )
+
+
+def parts_of(column: "Column") -> str:
+    """A remedy: the buffers, of a column of several chunks those of each."""
+    if len(column.chunks) == 1:
+        return "its parts: lend.column(x).buffers, each of which goes by any protocol"
+    return "its parts, chunk by chunk: lend.column(x).chunks[0].buffers, each of which goes by any protocol"
 
 
 def contradicts(column: "Column", what: str) -> MalformedDescriptor:

@@ -65,7 +65,7 @@ def _fitted_chunk(wanted: DType, column: Column) -> Draft:
     asked, told = _format(wanted), _format(own)
     if _is_bool8(own):
         if asked == "c" and roles.is_bool8(column.metadata):
-            return _relabelled(column, wanted)
+            return relabelled(column, wanted)
         return _as_bits(column) if asked == "b" else unchanged(column)
     if own == wanted or told is None or asked is None or _extension(wanted) != _extension(own):
         return unchanged(column)
@@ -80,9 +80,9 @@ def _fitted_chunk(wanted: DType, column: Column) -> Draft:
     if _extension(own) is not None:
         return unchanged(column)
     if _TEXT.get(told) == asked:
-        return _relabelled(column, wanted)
+        return relabelled(column, wanted)
     if _BYTES.get(told) == asked:
-        draft = _relabelled(column, wanted)
+        draft = relabelled(column, wanted)
         draft.made().verify(full=True)  # bytes that are no text are no text under another name
         return draft
     return unchanged(column)
@@ -109,7 +109,7 @@ def _is_bool8(dtype: DType) -> bool:
     return dtype.kind == "bool" and logical_of(dtype) is None
 
 
-def _relabelled(column: Column, wanted: DType) -> Draft:
+def relabelled(column: Column, wanted: DType) -> Draft:
     """The same memory under another type."""
     parts = Anatomy(column)
     draft = kept(parts, lead_of(parts, keeps_bits=parts.form == "bitmask"))
@@ -132,7 +132,7 @@ def _as_bool8(column: Column) -> Draft:
     elif Anatomy(column).nulls.kind not in ("none", "bitmask"):
         draft = _with_bits(column)
     else:
-        draft = _relabelled(column, column.dtype)
+        draft = relabelled(column, column.dtype)
     draft.metadata = {**column.metadata, **roles.BOOL8}
     return draft
 

@@ -136,12 +136,18 @@ def described(
 
 
 _EXTENSION = b"ARROW:extension:name"
-BOOL8 = {_EXTENSION: b"arrow.bool8", b"ARROW:extension:metadata": b""}
+_EXTENDED = b"ARROW:extension:metadata"
+BOOL8 = {_EXTENSION: b"arrow.bool8", _EXTENDED: b""}
 
 
 def is_bool8(metadata: "Mapping[bytes, bytes]") -> bool:
     """Whether metadata says of bools of one byte that they are given as such: int8 by Arrow's extension."""
     return metadata.get(_EXTENSION) == b"arrow.bool8"
+
+
+def unextended(metadata: "Mapping[bytes, bytes]") -> "dict[bytes, bytes]":
+    """Metadata without what it says of an extension type."""
+    return {key: value for key, value in metadata.items() if key not in (_EXTENSION, _EXTENDED)}
 
 
 def pairs_of(blob: "bytes | None") -> "dict[bytes, bytes]":

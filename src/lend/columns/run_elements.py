@@ -4,7 +4,7 @@ import struct
 from functools import partial
 
 from lend._core import kernels
-from lend.columns import forms, moments
+from lend.columns import forms, moments, roles
 from lend.columns import run_refusals as refused
 from lend.columns.anatomy import NAT, Anatomy, packed_value, stored_as, swap_of
 from lend.columns.numbers import packed
@@ -28,13 +28,14 @@ _NAT = struct.pack("q", NAT)
 class _Chunk:
     """One chunk, and what has to be done to its elements."""
 
-    __slots__ = ("days", "floats", "parts", "pattern")
+    __slots__ = ("days", "floats", "odd", "parts", "pattern")
 
     def __init__(self, column: "Column", days: bool) -> None:
         self.parts = Anatomy(column)
         self.days = days
         self.pattern: bytes | None = None
         self.floats = False
+        self.odd = _is_odd(self.parts)
 
 
 def fixed(columns: "list[Column]", dtype: DType, wish: Wish, whole: "Column") -> Run:
@@ -85,6 +86,8 @@ def _why(chunk: _Chunk, dtype: DType) -> "list[str]":
     parts, found = chunk.parts, []
     if parts.layout == "bits":
         found.append("bit-packed")
+    if chunk.odd:
+        found.append("bools that are neither 0 nor 1")
     if chunk.days:
         found.append("days of 4 bytes")
     if chunk.floats:
@@ -96,6 +99,28 @@ def _why(chunk: _Chunk, dtype: DType) -> "list[str]":
             is_nat = dtype.kind in ("datetime", "timedelta") and chunk.pattern == _NAT
             found.append("NaT under nulls" if is_nat else "a value under nulls")
     return found
+
+
+def _is_odd(parts: Anatomy) -> bool:
+    """Whether there are bools of Arrow's bool8, of which any byte but 0 is true, that are not the 1 of all others."""
+    if parts.dtype.kind != "bool" or parts.layout != "fixed" or not roles.is_bool8(parts.column.metadata):
+        return False
+    room = values.fresh(min(parts.n, BLOCK))
+    for start in range(0, parts.n, BLOCK):
+        count = min(BLOCK, parts.n - start)
+        parts.gather(room.ptr, start, count)
+        if bytes(room[:count]).translate(None, b"\0\1"):
+            return True
+    return False
+
+
+def _even_out(to: int, n: int) -> None:
+    """Bools of one byte in place, each 0 or 1: by way of bits."""
+    room = values.fresh((min(n, BLOCK) + 7) // 8)
+    for start in range(0, n, BLOCK):
+        count = min(BLOCK, n - start)
+        kernels.bytes_to_bits(room.ptr, 0, to + start, 1, 0, count)
+        kernels.bits_to_bytes(to + start, 1, room.ptr, 0, 0, count)
 
 
 def _lying(column: "Column", dtype: DType) -> "View":
@@ -210,6 +235,8 @@ def _write(chunk: _Chunk, to: int) -> None:
         kernels.fill_nulls(to, source, step, parts.width, *mask, chunk.pattern, n)
     else:
         parts.gather(to, 0, n)
+    if chunk.odd:
+        _even_out(to, n)
 
 
 def _days(chunk: _Chunk, to: int) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lend.dtypes.dtype import DType
 
 _OBJECTS = 'lend.to(x, "numpy", nulls="object"), the values as Python objects'
+_WHOLE = ", which know whole microseconds alone"
 
 
 def _with(wish: "Wish", option: str, what: str, target: "str | None" = None) -> str:
@@ -156,7 +157,7 @@ def times(column: "Column", dtype: "DType", wish: "Wish") -> UnsupportedType:
         column,
         f"{wish.target} has no {base(dtype).kind} like {dtype}, of which {refusals.named(column)} is",
         wish,
-        [*_stored(wish, f"whole numbers, whose unit is {unit}"), _OBJECTS],
+        [*_stored(wish, f"whole numbers, whose unit is {unit}"), _OBJECTS + (_WHOLE if unit == "ns" else "")],
     )
 
 
@@ -165,7 +166,10 @@ def zone(column: "Column", zone: str, wish: "Wish") -> UnsupportedType:
         column,
         f"{refusals.named(column)} is in the time zone {zone!r}, which NumPy's times do not carry",
         wish,
-        [_with(wish, 'zone="drop"', "the same times in UTC, without a zone"), _OBJECTS],
+        [
+            _with(wish, 'zone="drop"', "the same times in UTC, without a zone"),
+            _OBJECTS + (_WHOLE if column.dtype.unit == "ns" else ""),
+        ],
     )
 
 
@@ -201,7 +205,7 @@ def no_array(column: "Column", dtype: "DType", wish: "Wish", *, inside: bool = F
     elif kind in ("utf8", "large_utf8", "utf8_view") and wish.numpy:
         remedies = [_with(wish, 'strings="object"', 'Python objects; or "StringDType", "U": strings of NumPy')]
     elif kind in ("utf8", "large_utf8", "utf8_view", "binary", "large_binary"):
-        remedies = ["its parts: lend.column(x).buffers, each of which goes by any protocol"]
+        remedies = [refusals.parts_of(column)]
     elif kind == "struct":
         remedies = [_fields(column)]
     elif kind == "null" and wish.nulls is None and wish.target != "numpy.ma":

@@ -1,6 +1,7 @@
 """What one element of a column is as a Python object, where that is more than a number."""
 
 from lend.columns import refusals
+from lend.errors import LendError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +81,14 @@ def _times(dtype: "DType", column: "Column") -> "Callable[[Any], Any]":
 
     # days of NumPy are dates, which Arrow has in 32 bits
     plain = dtype if dtype.is_native else dtype.newbyteorder("native")  # Arrow has no other order
-    format = "tdD" if dtype.kind == "datetime" and dtype.unit == "D" else plain.arrow
+    try:
+        format = "tdD" if dtype.kind == "datetime" and dtype.unit == "D" else plain.arrow
+    except LendError:  # years, months, weeks, several units at a time
+        raise refusals.no_object(
+            column,
+            f"{dtype} has no object of datetime",
+            'lend.column(x).buffers["data"].view("int64"), the numbers as they are stored',
+        ) from None
     unit = {"tdD": "D", "tdm": "ms"}.get(format) or {"s": "s", "m": "ms", "u": "us", "n": "ns"}[format[2]]
     zone = _zone(format[4:], column) if format.startswith("ts") and format[4:] else None
     scale = _MICROSECONDS.get(unit)

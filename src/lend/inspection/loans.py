@@ -242,7 +242,8 @@ def loans() -> Loans:
     Returns
     -------
     Loans
-        A sequence of `Loan`, the largest first, with `.nbytes`, the bytes that are pinned in all.
+        A sequence of `Loan`, the largest first, with `.nbytes`, the bytes that are pinned in all: of an Arrow array
+        those up to its end, as its structs do not tell how far the memory of a slice goes on.
 
     Notes
     -----

@@ -9,6 +9,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters.verdicts import TO_COME
 from lend.columns import refusals, run_masks, runs
 from lend.columns.column import Column
+from lend.columns.drafts import producers_of
 from lend.columns.run_finding import run_of
 from lend.columns.scalars import base
 from lend.dtypes import DType
@@ -78,9 +79,13 @@ def _no_policy(nulls: str, name: str) -> UnsupportedType:
     if nulls == "struct":
         return UnsupportedType.build(
             f'nulls="struct" is a form of Arrow, and {name} takes arrays',
-            remedy='lend.to(x, "pyarrow", nulls="struct"), or lend.to(x, "numpy.ma")',
+            remedy=[
+                'lend.to(x, "pyarrow", nulls="struct"): the values and a mask of bytes beside them',
+                'lend.to(x, "numpy.ma", nulls="mask"): an array and its mask',
+                'lend.to(x, "pyarrow", nulls=None): the nulls as they are',
+            ],
         )
-    remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma")']
+    remedies = ['lend.to(x, "numpy", nulls="object")' if nulls == "object" else 'lend.to(x, "numpy.ma", nulls="mask")']
     return UnsupportedType.build(
         f"{name} has no {'arrays of objects' if nulls == 'object' else 'mask beside its elements'}: nulls={nulls!r}",
         remedy=[*remedies, f'lend.to(x, "{name}", nulls=("fill", 0)): a value of your choice under the nulls'],
@@ -244,6 +249,12 @@ class ArraysDraft:
             return str(form)
         return f"{form} of two dimensions" if self.stacked else f"dict of {form}"
 
+    def _kept(self) -> "set[type]":
+        """The classes of those whose memory is in what is made."""
+        columns = self.frame.columns()
+        parts = self.parts * len(columns) if self.stacked else self.parts
+        return {cls for part, column in zip(parts, columns, strict=True) if part.shares for cls in producers_of(column)}
+
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
         frame = self.frame
@@ -268,12 +279,7 @@ class ArraysDraft:
         notes += [_left_out(self.left)] if self.left else frame.noted()
         if frame.rows is None:
             notes += rows_to_come.of_arrays([column.dtype for column in frame.columns()], self.asked)
-        if (
-            frame.taken_by == frame_words.AS_IT_LIES
-            and frame.rows
-            and any(part.shares for part in self.parts)
-            and frame_words.holds_pandas(frame.columns())
-        ):
+        if frame.taken_by == frame_words.AS_IT_LIES and frame.rows and frame_words.holds_pandas(self._kept()):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=frame.came,
@@ -317,7 +323,7 @@ def draw(
     alias_readonly: bool,
 ) -> ArraysDraft:
     """Find the way of a column or table to arrays, or refuse with what stands in it."""
-    by_name = nulls if type(nulls) is dict else {}
-    asked = Asked(target, copy, None if by_name else nulls, options, alias_readonly)
+    by_name, one = (nulls, None) if type(nulls) is dict else ({}, nulls)
+    asked = Asked(target, copy, one, options, alias_readonly)
     each = {name: Asked(target, copy, policy, options, alias_readonly) for name, policy in by_name.items()}
     return ArraysDraft(frame, asked, each)

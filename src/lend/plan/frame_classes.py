@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _OF_BYTES = (bytes, bytearray, BytesIO)
 _OF_NUMBERS = (int, float, complex)
-_OF_PARTS = (list, tuple, set, frozenset)
+_HASHED = (set, frozenset)
+_OF_PARTS = (list, tuple, *_HASHED)
+# kinds of dtypes whose values are lists and dicts
+_UNHASHABLE = ("list", "large_list", "fixed_list", "list_view", "large_list_view", "struct", "map")
 
 
 def taker_of_class(cls: type) -> "tuple[Taker, str] | None":
@@ -103,7 +106,7 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
     if type(thing) is Table:
         if call in _OF_BYTES or call in _OF_NUMBERS:
             raise not_made(call, thing, came)
-    elif call is dict or call in _OF_NUMBERS:
+    elif call is dict or call in _OF_NUMBERS or (call in _HASHED and _holds_lists(thing)):
         raise not_made(call, thing, came)
     elif call in _OF_BYTES:
         (nothing(thing) if to_come else thing).view()  # refuses what is no run of elements
@@ -114,6 +117,11 @@ def check_own(call: "Any", thing: "Column | Table", came: str, copy: "bool | Non
             came=came,
             remedy="copy=None; or lend.column(x), which shares the memory",
         )
+
+
+def _holds_lists(column: Column) -> bool:
+    """Whether a value is a list or a dict, which no set has."""
+    return column.dtype.kind in _UNHASHABLE and len(column) > column.null_count
 
 
 def called(call: "Any", thing: "Column | Table", came: str) -> "Any":

@@ -9,13 +9,13 @@ from lend.adapters.verdicts import TO_COME, Verdict
 from lend.columns import inside, reading, refusals
 from lend.columns.bools import as_bool8
 from lend.columns.column import Column
-from lend.columns.drafts import Draft, shows_writes, unchanged
+from lend.columns.drafts import Draft, producers, producers_of, shows_writes, unchanged
 from lend.columns.runs import Wish
 from lend.errors import CopyRequired, UnsupportedLayout, UnsupportedType
 from lend.plan import frame_classes, frame_forms, frame_words, null_policies, rows_to_come, written_anew
 from lend.plan.steps import Plan, Step, amount, listed
 from lend.protocols.classes import full_name
-from lend.tables import sources
+from lend.tables import index_note, sources
 from lend.tables.table import Table, of_columns
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ANEW = "polars writes them anew each time it hands them on"
+_LEVEL = "pandas makes the levels of a MultiIndex anew"
 _BYTES = "bools of one byte each"
 
 
@@ -118,6 +119,7 @@ class FrameDraft:
             verdict = taker.judge(frame_forms.shown(column) if taker.arrow else column, self.rows, **asked)
             self.verdicts.append((column, verdict))
         self.at = None
+        self._judge_levels()
         # nothing is asked for the bytes of a copy that nobody forbids
         seen = self.would_copy() if copy is False else []
         copied = [(column, verdict) for column, verdict in seen if verdict.why != TO_COME]
@@ -134,9 +136,25 @@ class FrameDraft:
                 remedy=[f"copy=None ({price})", *self._cheaper(copied)],
             )
 
+    def _judge_levels(self) -> None:
+        """Let pandas copy what it makes the levels of a MultiIndex of: it looks for the values that differ."""
+        if self.taker is None or self.taker.name != "pandas" or type(self.thing) is Column or not self.rows:
+            return
+        index = self.options.get("index")
+        places = pandas_index.places(pandas_index.told(self.thing.metadata), self.thing.names, index)
+        for place in places if len(places) > 1 and index != "drop" else ():
+            column, verdict = self.verdicts[place]
+            if verdict.shares:
+                self.verdicts[place] = column, Verdict(None, _LEVEL, verdict.becomes)
+            elif verdict.nbytes:
+                verdict.theirs = "; ".join(filter(None, [verdict.theirs, _LEVEL]))
+            verdict.kept = ()
+
     def _cheaper(self, copied: "list[tuple[Column, Verdict]]") -> "list[str]":
         """Options by which less, or nothing, is copied."""
         assert self.taker is not None
+        if any(_LEVEL in (verdict.why, verdict.theirs.rpartition("; ")[2]) for _, verdict in copied):
+            return ['index="column", which leaves the levels of a MultiIndex columns']
         if self.taker.name == "pandas" and self.options.get("dtype_backend") != "pyarrow":
             return ['dtype_backend="pyarrow", which keeps columns as Arrow has them']
         if any(_BYTES in verdict.why for _, verdict in copied):
@@ -213,10 +231,14 @@ class FrameDraft:
         if double is not None:
             assert self.taker is not None
             name, places = double
+            of_index = [table.names[place] for place in index_note.index_of(table)]
             raise UnsupportedLayout.build(
                 f"{self.taker.name} takes no two columns of one name, and {name!r} is the name of columns {places}",
                 came=self.came,
-                remedy='names="unique", which numbers them; or lend.table(x, columns=[...])',
+                remedy=[
+                    *(['index="drop": one of them is the index'] if name in of_index else []),
+                    'names="unique", which numbers them; or lend.table(x, columns=[...])',
+                ],
             )
 
     def columns(self) -> "tuple[Column, ...]":
@@ -309,9 +331,10 @@ class FrameDraft:
         """How it was taken, and what was copied for that."""
         steps = [Step("take", self.taken_by)]
         anew = sum(copy.why in frame_words.MADE_ANEW for copy in self.copied)
-        if anew:
-            rest = Step("take", "pandas, the other columns as they lie")
-            steps = [] if anew >= len(self.columns()) else [rest]
+        if anew and anew >= len(self.columns()):
+            steps = []
+        elif anew and self.taken_by == frame_words.AS_IT_LIES:
+            steps = [Step("take", "pandas, the other columns as they lie")]
         if self.rows:
             for name, nbytes, what in written_anew.found(self.obj):
                 named = f"{what} of column {name!r}" if name else f"{what} of this column"
@@ -326,6 +349,14 @@ class FrameDraft:
         if form is None or form.same:
             return shows_writes(unchanged(column))
         return isinstance(form, Draft) and shows_writes(form)
+
+    def _kept(self) -> "set[type]":
+        """The classes of those whose memory is in what is made."""
+        if self.taker is not None and not self.taker.arrow:
+            return {cls for _, verdict in self.verdicts for cls in verdict.kept}
+        if not self.forms:
+            return {cls for column in self.columns() for cls in producers_of(column)}
+        return {cls for form in self.forms if isinstance(form, Draft) for cls in producers(form)}
 
     def written_down(self) -> Plan:
         """The draft as a Plan, which holds no lease."""
@@ -372,7 +403,7 @@ class FrameDraft:
         notes += self.noted()
         if self.rows is None:
             notes += rows_to_come.of_frames(self)
-        if self.taken_by == frame_words.AS_IT_LIES and self.rows and frame_words.holds_pandas(self.columns()):
+        if self.taken_by == frame_words.AS_IT_LIES and self.rows and frame_words.holds_pandas(self._kept()):
             notes.append(frame_words.LENT_BLOCKS)
         return Plan(
             source=self.came,

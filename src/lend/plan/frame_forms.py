@@ -81,7 +81,7 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
         raise _no_policy(nulls, library, column)
     if to_come and (copy is True or nulls is not None):
         if nulls == "struct":
-            _check_struct(column)
+            _check_struct(column, library)
         return ToCome(column)
     if nulls == "forbid":
         inside.forbid_nulls(column, Wish(library, nulls))
@@ -90,9 +90,9 @@ def draft_of(column: Column, library: str, nulls: "Any", copy: "bool | None", *,
     elif column.dtype.kind == "text" or (nulls != "struct" and text.is_padded(column)):
         return MadeText(column, library)
     elif nulls == "struct":
-        draft = each_chunk(column, partial(_struct, missing=_missing(column)))
+        draft = each_chunk(column, partial(_struct, missing=_missing(column), library=library))
     else:
-        draft = forms.arrow_form(column, flat=library == "polars")
+        draft = forms.arrow_form(column, reader=library)
     return isolated(draft) if copy is True else draft
 
 
@@ -131,6 +131,8 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
     if is_bool:
         if value is not True and value is not False:
             raise run_refusals.no_value(column, value, Wish(library))
+        if roles.is_bool8(column.metadata):  # bytes that stay bytes
+            return forms.filled(column, value) if parts.null_count() else forms.arrow_form(column)
         draft = _without_validity(parts, DType.from_arrow("b"))
         draft.buffers = {"data": Writing((parts.n + 7) // 8, partial(_bits, parts, bytes([value])))} if parts.n else {}
         return draft
@@ -141,7 +143,7 @@ def _filled(column: Column, value: "Any", library: str) -> Draft:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of days of 8 bytes, which Arrow does not have",
             came=refusals.came(column),
-            remedy=f'lend.to(x, "{library}"), without nulls=; or x.astype("datetime64[s]") before',
+            remedy=f'lend.to(x, "{library}", nulls=None); or x.astype("datetime64[s]") before, and then this',
         )
     return whole if parts.null_count() else forms.arrow_form(column)  # of chunks, some have no null
 
@@ -170,12 +172,12 @@ def _bits(parts: Anatomy, value: bytes, to: int) -> None:
 # -- values and a mask of bytes ----------------------------------------------------------------------------------------
 
 
-def _struct(column: Column, missing: int) -> Draft:
+def _struct(column: Column, missing: int, library: str) -> Draft:
     """struct<values, mask: bool8> of a column with a mask of bytes, both shared; of other columns a mask is made.
 
     Which truth of the mask says null stands in the metadata of the extension type: b"1" or b"0".
     """
-    parts = _check_struct(column)
+    parts = _check_struct(column, library)
     n = parts.n
     lead = lead_of(parts, keeps_bits=parts.layout == "bits")
     inner = kept(parts, lead)
@@ -191,12 +193,17 @@ def _struct(column: Column, missing: int) -> Draft:
     mask = Draft(column, DType("int8"), n, 0)
     if n:
         mask.buffers = {"data": told}
+    of_bytes = roles.blob_of(roles.BOOL8) if roles.is_bool8(column.metadata) else None
     dtype = DType.from_arrow(
         "+s",
-        fields=[("values", values_draft.dtype, True, None), ("mask", mask.dtype, False, roles.blob_of(roles.BOOL8))],
+        fields=[
+            ("values", values_draft.dtype, True, of_bytes),
+            ("mask", mask.dtype, False, roles.blob_of(roles.BOOL8)),
+        ],
         extension=(NAME, str(missing).encode()),
     )
     draft = Draft(column, dtype, n, 0)
+    draft.metadata = roles.unextended(column.metadata)  # an extension type of its own is that of the values
     draft.children = [values_draft, mask]
     if isinstance(told, Writing) and n:
         draft.reasons = ["a mask of bytes"]
@@ -204,13 +211,13 @@ def _struct(column: Column, missing: int) -> Draft:
     return draft
 
 
-def _check_struct(column: Column) -> Anatomy:
+def _check_struct(column: Column, library: str) -> Anatomy:
     parts = Anatomy(column if column.chunks else nothing(column))
     if parts.layout not in ("fixed", "bits") or parts.dtype.dictionary is not None:
         raise UnsupportedType.build(
             f"{refusals.named(column)} is of {parts.dtype!s:.200}, and a mask of bytes is shared of numbers alone",
             came=refusals.came(column),
-            remedy="nulls=None",
+            remedy=f'lend.to(x, "{library}", nulls=None): its nulls as they are',
         )
     return parts
 

@@ -13,15 +13,18 @@ from lend.tables.table import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 AS_IT_LIES = "pandas, as it lies"
 LENT_BLOCKS = "while this is lent, pandas copies a lent block before its next write to it"
 QUERY = "a query, which may run anew each time it is taken: what is shared is the memory of its result"
 _OF_QUERIES = ("collect", "execute", "fetchall")
-# why columns of pandas are made anew when they are taken
-MADE_ANEW = ("Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask")
+# why columns are made anew when they are taken
+MADE_ANEW = (
+    "Python objects as text", "Python objects as values", "a RangeIndex as numbers", "pandas shows no mask",
+    "strings of NumPy's as text",
+)  # fmt: skip
 SHOWN = 20  # columns of a plan that a note each is about
 
 
@@ -59,18 +62,9 @@ def column_named(column: Column) -> str:
     return f"column {column.name!r}" if column.name else f"a column of {column.dtype}"
 
 
-def holds_pandas(columns: "Sequence[Column]") -> bool:
-    """Whether any of the memory of columns is that of an object of pandas', and not made of it, or Arrow's."""
-    for column in columns:
-        for chunk in column.chunks:
-            for place in (0, 1):
-                facts = chunk.buffer_facts(place)
-                if facts is not None and is_of_pandas(type(facts[2].producer)):
-                    return True
-            words = chunk.dictionary
-            if holds_pandas((*chunk.children, *(() if words is None else (words,)))):
-                return True
-    return False
+def holds_pandas(kept: "Iterable[type]") -> bool:
+    """Whether any of those whose memory is kept is an object of pandas', and not Arrow's data that one has."""
+    return any(map(is_of_pandas, kept))
 
 
 def listed(columns: "list[Column]", total: int) -> str:

@@ -13,8 +13,9 @@ from lend._core.letting_go import lets_go
 from lend._core.owners import type_name_of
 from lend.adapters import columns, pandas_index
 from lend.adapters.asking import guarded
-from lend.adapters.frame_takers import OTHERS, READER, TAKERS, Taker
+from lend.adapters.frame_takers import READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
+from lend.adapters.verdicts import OTHERS
 from lend.columns.column import Column
 from lend.errors import LendError, NotLendable, UnsupportedLayout, change_came, change_remedy
 from lend.plan import (
@@ -27,6 +28,7 @@ from lend.plan import (
     targets,
     unchanged,
     work,
+    written_anew,
 )
 from lend.plan.frame_classes import check_known
 from lend.plan.frame_drafts import FrameDraft
@@ -47,8 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_known", "draw", "take", "taker_of"]
 
+# the remedy of the planner of arrays that is for arrays alone
+_ALIGNED = ", or memory that lies so from the start"
 # what people write for a target
 _MEANT = {"pa": "pyarrow", "pl": "polars"}
+# what is left to be tried where no call works
+_COLUMNS = "its columns, each by itself: lend.table(x).columns"
+_PARTS = "what it is made of, each part by itself: lend.column(x).chunks, and the buffers and children of each"
 # what a class has whose objects have columns of their own
 _OF_TABLES = ("columns", "column_names", "num_columns", "names")
 
@@ -219,6 +226,8 @@ def draw(
     if looking or not front_columns.gives_once(obj):
         bare = index is None and found is None and routing.is_for_arrays(target) and columns.is_frame(obj)
         draft = take(obj, copy, looking, "drop" if bare else index, nested)
+        if copy is False and draft.rows:
+            written_anew.forbid(obj, draft.came)
         if bare:  # it is no data, and need not be made columns
             draft.index, draft.left = None, pandas_index.carried(columns.unwrapped(obj)) or []
         return _proven(draft, *asked, nested)
@@ -266,12 +275,15 @@ def _proven(
         given = {name: value for name, value in given.items() if value is not None}
         table = type(draft.thing) is Table
         column = draft.at.name if table and draft.at is not None else None
-        remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, _nullable(draft) if table else [])
+        nullable, parts = (_nullable(draft), _COLUMNS) if table else ([], _PARTS)
+        remedies.prove(refusal, given, _options_of, partial(_tried, draft), column, nullable, parts)
         raise
 
 
 def _say_column(refusal: LendError, draft: FrameDraft) -> None:
     """Let a refusal of a column of a table name that as the caller reaches it."""
+    if refusal.remedy is not None and _ALIGNED in refusal.remedy:  # what is no array cannot be had so
+        change_remedy(refusal, refusal.remedy.partition(_ALIGNED)[0])
     if type(draft.thing) is Column and refusal.remedy is not None and f"\n{OTHERS}" in refusal.remedy:
         change_remedy(refusal, refusal.remedy.replace(f"\n{OTHERS}", ""))
     if type(draft.thing) is not Table or draft.at is None or refusal.remedy is None:

@@ -260,7 +260,7 @@ class Draft:
         elif words == ["alignment"]:
             boundary = max(self.rules.alignment, 64)
             remedy += f", or memory that lies so from the start: lend.view(x, align={boundary}, copy=True), once"
-        elif words == ["bit-packed"]:
+        elif words == ["bit-packed"] and self.rules.name == "pyarrow":  # which packs, where others have bytes
             remedy += f', or lend.to(x, "{self.rules.name}", bool8=True), which shares them as Arrow\'s bool8'
         elif words == [ANEW]:
             remedy += ', or lend.to(x, "memoryview"), which shares the memory'
@@ -502,9 +502,9 @@ def draw(
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
     else:
-        # its array would show the value that is NumPy's NaT
-        is_time = draft.facts.dtype.kind in ("datetime", "timedelta")
-        other = is_time and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
+        # its array would show the value that is NumPy's NaT, and bools that are neither 0 nor 1
+        is_other = draft.facts.dtype.kind in ("datetime", "timedelta", "bool")
+        other = is_other and routing.is_of_arrow(type(obj)) and routing.takes_columns(target)
         other = other or (device is None and draft.source == PLAIN and goes_as_a_column(draft.facts, target, aim.form))
     if other:
         draft.obj = None

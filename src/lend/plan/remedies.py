@@ -1,5 +1,7 @@
 """What a refusal says to try, tried: each call with all options that are needed, kept where it is not refused."""
 
+import re
+
 from lend._core.letting_go import lets_go
 from lend.errors import LendError, change_remedy
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 _START = 'lend.to(x, "'
 _DEEP = 4  # options that may be needed together
 _TRIES = 100  # in all
+_DONE = re.compile(r"[\w.]+\(")  # what is done, and no option
 _EVERYWHERE = ("alias_readonly", "copy", "index", "nested")
 
 
@@ -125,10 +128,12 @@ def prove(
     attempt: "Try",
     column: "str | None",
     nullable: "list[str]",
+    parts: str,
 ) -> None:
     """Let a refusal name calls that work: with the options that were given, and with all that are needed.
 
-    `options_of` tells those that a target has; `column` is the one that was refused, `nullable` those that have nulls.
+    `options_of` tells those that a target has; `column` is the one that was refused, `nullable` those that have nulls,
+    `parts` what there is to be tried where no call works.
     """
     lines = list(_calls(refusal))
     search = _Search(attempt, nullable)
@@ -142,12 +147,11 @@ def prove(
         last, of_column = search.last or (None, None)
         named = [] if last is None else list(_calls(last))
         proven = _proven(named, given, options_of, search, of_column, "")
-        if named and all(isinstance(line, str) for line in named):  # what is to be done before
+        if named and all(isinstance(line, str) and _DONE.match(line) for line in named):  # what is to be done before
             proven += [f"then {line}" for line in lines]
         if not proven and column is not None:
             proven = ["the other columns, lend.table(x, columns=[...]), and this one by itself"]
-    if proven:
-        change_remedy(refusal, "\n".join(proven))
+    change_remedy(refusal, "\n".join(proven) or parts)
 
 
 def _proven(

@@ -30,6 +30,9 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
         draft.look()
         as_columns = False
     except LendError:
+        from lend.adapters import text
+
+        as_columns = as_columns or text.holds_strings(obj)
         if not as_columns:
             raise
     if as_columns:  # no array as it lies

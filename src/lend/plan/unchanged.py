@@ -69,4 +69,6 @@ def found(
         return Unchanged(obj) if masked else None
     library, form = taker
     made = _OF_ITS_OWN.get(library.name, {}).get(name)
+    if issubclass(type(target), type) and not issubclass(type(obj), target):
+        return None  # a class below it
     return Unchanged(obj) if made is not None and form in (None, made) else None

@@ -6,6 +6,8 @@ than its elements do (structs that were cut, what was computed of a column that 
 
 from lend import front_columns
 from lend.adapters import columns
+from lend.errors import CopyRequired
+from lend.plan.steps import amount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from lend.columns.column import Column
 
-__all__ = ["found"]
+__all__ = ["forbid", "found"]
 
 # how messages call the buffers of a column
 _WORDS = {"validity": "the bits of nulls", "data": "elements", "views": "elements", "type_ids": "the types"}
@@ -27,6 +29,20 @@ def found(obj: "Any") -> "Iterator[tuple[str, int, str]]":
         moved = list(_moved(one, other))
         if moved:
             yield name, sum(nbytes for _, nbytes in moved), ", ".join(dict.fromkeys(word for word, _ in moved))
+
+
+def forbid(obj: "Any", came: str) -> None:
+    """Refuse what its library would copy to hand it on, where no copy is allowed."""
+    copied = list(found(obj))
+    if copied:
+        name, _, what = copied[0]
+        column = f"column {name!r}" if name else "this column"
+        raise CopyRequired.build(
+            f"polars writes {what} of {column} anew each time it hands them on (made anew)",
+            came=came,
+            tried=[f"{more} of column {other!r}" for other, _, more in copied[1:4]] or None,
+            remedy=f"copy=None (polars copies {amount(sum(nbytes for _, nbytes, _ in copied))})",
+        )
 
 
 def _moved(one: "Column", other: "Column") -> "Iterator[tuple[str, int]]":
