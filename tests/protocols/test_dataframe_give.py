@@ -460,3 +460,19 @@ def test_pandas_writes_nothing_into_memory_that_it_is_lent_by_a_frame():
     made = pandas.api.interchange.from_dataframe(lend.table({"x": x, "y": y}).__dataframe__())
     assert (made["y"].tolist(), numbers.tolist()) == ([True, None], [1.5, 7.0])
     assert made["x"].isna().tolist() == [False, True]
+
+
+ROWLESS = {
+    "categories in runs": lambda pa: pa.run_end_encoded(pa.int32(), pa.int64()),
+    "categories that are structs": lambda pa: pa.struct([("a", pa.string())]),
+    "categories that are lists": lambda pa: pa.list_(pa.string(), 2),
+    "categories that are text": lambda pa: pa.string(),
+}
+
+
+@pytest.mark.parametrize("kind", ROWLESS)
+def test_codes_without_a_chunk_are_shown_whatever_their_categories_are(kind):
+    pa = pytest.importorskip("pyarrow")
+    rows = pa.chunked_array([], pa.dictionary(pa.int32(), ROWLESS[kind](pa)))
+    shown = lend.table({"a": rows}).__dataframe__().get_column(0)
+    assert (shown.size(), shown.get_buffers()["data"][0].bufsize) == (0, 0)

@@ -69,7 +69,7 @@ def ready(column: Column, allow_copy: bool) -> Column:
         column.verify(full=True)
     if _lies_ready(column):
         return column
-    column = _made(joining.combined(column), allow_copy) if column.chunks else _empty(column.dtype, column.name)
+    column = _made(joining.combined(column), allow_copy) if column.chunks else joining.nothing(column)
     if not column.device.is_host:
         return _on_device(column)
     if column.dtype.kind == "utf8_view":
@@ -118,12 +118,6 @@ def _on_device(column: Column) -> Column:
             remedy="a copy on the host, by the library that made it",
         )
     return column
-
-
-def _empty(dtype: DType, name: str) -> Column:
-    """No elements of a dtype, in one chunk."""
-    words = None if dtype.dictionary is None else _empty(dtype.dictionary, "")
-    return vouched(Column.from_buffers(dtype, 0, {}, dictionary=words, name=name))
 
 
 def _own(column: Column) -> DType:
