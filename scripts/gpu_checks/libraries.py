@@ -146,9 +146,12 @@ def of_cuda_core(gpu, say):
     block = device.allocate(SIZE, stream=stream)
     gpu.delay(int(stream.handle))
     block.copy_from(pinned, stream=stream)
-    say("a buffer, written by a stream: a read by the host", [REFUSED], bytes_of(lend.view(block), data))
-    here = lend.to(block, "memoryview", device="cpu", sync="device")  # a buffer knows of no stream
-    say("a buffer, written by a stream: the device waited for", ["right"], right(here, data))
+    by_name_alone(say, "a buffer, written by a stream", lend.view(block), data)
     seen = utils.StridedMemoryView.from_any_interface(lend.view(block), stream_ptr=-1)
     say("a View as a StridedMemoryView", ["the same memory"], same(seen.ptr, int(block.handle)))
+    managed = core.ManagedMemoryResource().allocate(SIZE, stream=stream)
+    gpu.delay(int(stream.handle))
+    managed.copy_from(pinned, stream=stream)
+    if gpu.attribute(ATTRIBUTES["concurrent"]):
+        in_place(say, "a managed buffer, written by a stream", lend.view(managed), data)
     stream.sync()

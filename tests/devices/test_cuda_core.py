@@ -101,12 +101,45 @@ show(said, none, array.tobytes() == DATA, fake.copies(), made.bytes)
 """) == [["NotHostAccessible"] * 3, 0, True, 1, 64]
 
 
-def test_work_on_a_buffer_is_waited_for_with_the_device_since_a_buffer_knows_no_stream():
-    assert found("""
-b, source = block(bytes(64)), pinned()
-b.copy_from(source, stream=s)
+WAITED = {
+    "copied to the host": ("device", 'lend.to(b, "numpy", device="cpu").tobytes()'),
+    "copied to another device": ("device", 'lend.view(lend.view(b, device="cuda:1"), device="cpu").tobytes()'),
+    "managed": ("managed", "memoryview(lend.view(b)).tobytes()"),
+    "pinned": ("pinned", "memoryview(lend.view(b)).tobytes()"),
+    "bytes of it": ("managed", "lend.buffer(b).tobytes()"),
+    "seen by cuda.core": ("managed", "memoryview(lend.view(seen)).tobytes()"),
+    "seen by cuda.core, copied": ("device", 'lend.to(seen, "numpy", device="cpu").tobytes()'),
+    "for a stream": ("device", "by_stream(b)"),
+}
+
+
+@pytest.mark.parametrize("ordinal", [0, 1])
+@pytest.mark.parametrize("case", WAITED)
+def test_the_device_is_waited_for_since_buffers_know_no_stream_and_order_nothing_before_one(case, ordinal):
+    kind, way = WAITED[case]
+    assert found(f"""
+core.Device(1).set_current()
+device = core.Device({ordinal})
+device.set_current()
+s = device.create_stream()
+if {kind == "managed"}:
+    b = core.ManagedMemoryResource().allocate(64, stream=s)
+elif {kind == "pinned"}:
+    b = core.LegacyPinnedMemoryResource().allocate(64, stream=s)
+else:
+    b = core.DeviceMemoryResource(device).allocate(64, stream=s)
+def by_stream(b):
+    mine = device.create_stream()
+    there = fake.malloc_pinned(64)
+    lend.view(b).__dlpack__(stream=int(mine.handle), max_version=(1, 0))
+    fake.d2h_async(there, int(b.handle), 64, int(mine.handle))
+    mine.sync()
+    return ctypes.string_at(there, 64)
+seen = StridedMemoryView.from_any_interface(b, stream_ptr=-1)
+s.sync()
+b.fill(7, stream=s)
 pending = fake.pending(int(s.handle))
-show(pending, lend.to(b, "numpy", device="cpu", sync="device").tobytes() == DATA)
+show(pending, {way} == b"\\7" * 64)
 """) == [True, True]
 
 

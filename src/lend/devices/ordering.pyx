@@ -36,6 +36,7 @@ cdef enum:
 
 cdef object ASK = object()       # the producer can be asked to order its work before a stream
 cdef tuple NEWEST = (1, 3)
+cdef object module_of = type.__dict__["__module__"].__get__
 
 
 cdef Owner hold_any(Lent lent, Record* record):
@@ -54,7 +55,7 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
     if device_type == ONEAPI:
         return wait_for_queue(owner, shown)
     if sync == "device":
-        return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST else device_id, sync)
+        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, MANAGED) else device_id, sync)
     pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
@@ -62,7 +63,8 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
         return wait_by_producer(owner, shown, kind, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
-    return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST or device_type == ROCM_HOST else device_id, sync)
+    # whose work is on managed memory no number tells, and cuda.core's is always 0
+    return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, sync)
 
 
 cdef object pending_of(Owner owner, int device_type, int device_id):
@@ -70,10 +72,20 @@ cdef object pending_of(Owner owner, int device_type, int device_id):
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
     # of pinned memory no stream is taken by `__dlpack__`
-    if type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST):
+    if (type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST)
+            and not ignores_streams(owner.held)):
         told = current_stream(owner.held, device_type, device_id)
         return ASK if told is None else told
     return "unknown"
+
+
+cdef bint ignores_streams(object producer):
+    """Whether it is of a class of cuda.core: they hold memory without a stream, and order nothing before one."""
+    for cls in type(producer).__mro__:
+        module = module_of(cls)
+        if type(module) is str and (module == "cuda.core" or module.startswith("cuda.core.")):
+            return True
+    return False
 
 
 cdef object current_stream(object producer, int device_type, int device_id):
@@ -127,7 +139,7 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     if pending is ASK and order_before(owner.held, stream):
         return 0
     if type(pending) is not int:
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST) else device_id, "device")
+        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
     # an event is of the device of the stream that it is recorded on
     error = enter(driver, device_id, &entered)
     if not error:
