@@ -154,6 +154,80 @@ show(said, fake.live() - live, fake.depth() - depth)
     assert (live, depth) == (0, 0)
 
 
+def test_memory_goes_to_a_device_on_its_way_to_a_callable_and_the_plan_says_so():
+    whole, rows = found("""
+told = []
+a = np.arange(12, dtype="f4").reshape(3, 4)
+for part in (a, a[:, ::2]):
+    plan = lend.explain(part, lambda x: x, device="cuda:1")
+    with lend.copies() as log:
+        view = lend.to(part, lambda x: x, device="cuda:1")
+    right = (lend.to(view, "numpy", device="cpu") == part).all().item()
+    told.append([[(step.what, step.nbytes) for step in plan.steps[1:-1]], str(view.device), log.bytes, right])
+show(*told)
+""")
+    assert whole == [[["by the driver, to cuda:1", 48]], "cuda:1", 48, True]
+    staged = ["into fresh memory", 24]  # what lies apart is put in order by the host first
+    assert rows == [[staged, ["by the driver, to cuda:1", 24]], "cuda:1", 48, True]
+
+
+WAYS_TO_A_DEVICE = {
+    "the host": "np.arange(4.0)",
+    "another device": 'lend.view(np.arange(4.0), device="cuda:0")',
+    "a capsule": "np.arange(4.0).__dlpack__()",
+    "a buffer": "lend.buffer(np.arange(4.0))",
+}
+
+
+@pytest.mark.parametrize("source", WAYS_TO_A_DEVICE)
+def test_a_view_of_any_source_is_made_on_a_device_by_its_name(source):
+    assert found(f"""
+view = lend.to({WAYS_TO_A_DEVICE[source]}, device="cuda:1")
+show(str(view.device), np.frombuffer(lend.to(view, bytes, device="cpu"), "f8").tolist())
+""") == ["cuda:1", [0, 1, 2, 3]]
+
+
+def test_a_copy_to_a_device_may_be_forbidden():
+    said = found("""
+said = []
+for ask in (lend.to, lend.explain):
+    try:
+        ask(b"1234", lambda x: x, device="cuda:0", copy=False)
+    except lend.errors.CopyRequired as refusal:
+        said.append(str(refusal))
+show(*said, fake.copies())
+""")
+    assert said[0] == said[1]
+    assert "memory on cuda:0 was asked for, and this is on cpu" in said[0]
+    assert said[2] == 0
+
+
+def test_a_torch_that_was_built_for_no_device_is_told_of_none():
+    pytest.importorskip("torch")
+    import lend
+
+    for ask in (lend.to, lend.explain):
+        with pytest.raises(lend.errors.NotHostAccessible, match="a torch that was built for it, and this one was not"):
+            ask(bytearray(8), "torch", device="cuda:0")
+
+
+def test_a_torch_that_was_built_for_devices_gets_memory_there_after_what_its_stream_does():
+    pytest.importorskip("torch")
+    assert found("""
+import torch
+class Stream: cuda_stream = 0
+class Tensor:
+    "What torch makes of a capsule, with the little that is asked of it."
+    def __init__(self, capsule): self.view = lend.view(capsule)
+    def data_ptr(self): return self.view.ptr
+torch.version.cuda, torch._C._from_dlpack, torch.cuda.current_stream = "13.0", Tensor, lambda number: Stream
+made = lend.to(np.arange(4.0), "torch", device="cuda:1")
+stays = lend.to(made.view, "torch")
+plan = lend.explain(np.arange(4.0), "torch", device="cuda:1")
+show(str(made.view.device), stays.view.ptr == made.view.ptr, plan.bytes_copied, type(made).__name__)
+""") == ["cuda:1", True, 32, "Tensor"]
+
+
 def test_a_device_cannot_be_copied_to_without_a_driver():
     import lend
 

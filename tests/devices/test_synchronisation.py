@@ -306,7 +306,57 @@ for stream in ("own", None, 1, 2, UNTOLD):
                  if stream is not UNTOLD else told.get("stream", "untold")])
 show(*rows)
 """
-    assert found(snippet) == [[3, True]] * 4 + [[3, "untold"]]
+    assert found(snippet) == [[3, True]] * 4 + [[2, "untold"]]
+
+
+def test_an_interface_of_what_came_by_dlpack_tells_the_stream_that_its_work_was_ordered_before():
+    snippet = """
+rows = []
+for lent in (lend.view, lend.buffer):
+    m = begun("device")
+    x = tensor(m, (CUDA, 0))
+    shown = lent(x)
+    facts = shown.__cuda_array_interface__
+    rows.append([facts["version"], facts["stream"], x.asked[-1]["stream"], on_stream(m, None), waits()])
+show(*rows)
+"""
+    assert found(snippet) == [[3, 1, 1, "new", [0, 0, 0]]] * 2
+
+
+def test_an_interface_of_what_came_by_an_exchange_table_tells_its_current_stream():
+    snippet = """
+from support.fakecuda.tensors import ExchangeTensor
+rows = []
+for stream in (UNTOLD, None):
+    m = begun("device", stream)
+    facts = lend.view(ExchangeTensor(m, (COUNT,))).__cuda_array_interface__
+    rows.append([facts["version"], facts["stream"] == (m.stream or 1)])
+show(*rows)
+"""
+    assert found(snippet) == [[3, True]] * 2
+
+
+def test_an_interface_of_nothing_asks_nobody():
+    snippet = """
+x = Tensor(Memory(b"", "device"), (0,))
+view = lend.view(x)
+fake.reset()
+asked = len(x.asked)
+facts = view.__cuda_array_interface__
+show(facts["stream"], facts["data"][0], len(x.asked) - asked, fake.all_calls())
+"""
+    assert found(snippet) == [None, 0, 0, 0]
+
+
+def test_an_interface_of_a_copy_of_lends_own_tells_a_stream_once_somebody_had_it():
+    snippet = """
+view = lend.view(b"12345678", device="cuda:0")
+first = view.__cuda_array_interface__
+later = fake.stream()
+fake.memset_async(first["data"][0], 7, 8, later)
+show(first["stream"], view[::1].__cuda_array_interface__["version"], lend.to(view, bytes, device="cpu").hex())
+"""
+    assert found(snippet) == [1, 2, "07" * 8]
 
 
 @pytest.mark.parametrize("stream", ["0", "-2", "'1'", "1.5", "True"])

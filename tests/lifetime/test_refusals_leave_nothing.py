@@ -116,12 +116,13 @@ REFUSALS = {
     "an order": (CopyRequired, floats, lambda p: lend.view(two_rows(p), order="F")),
     "a dtype": (LendError, floats, lambda p: lend.view(p, dtype="int8")),
     "dimensions": (LendError, floats, lambda p: lend.view(p, ndim=5)),
-    "a copy on the way": (CopyRequired, floats, lambda p: lend.to(on_device(p, "cuda_host"), device="cpu", copy=False)),
-    "a copy on the way, explained": (
-        CopyRequired,
+    "a copy off a device": (NotHostAccessible, floats, lambda p: lend.to(on_device(p), device="cpu", copy=False)),
+    "a copy off a device, explained": (
+        NotHostAccessible,
         floats,
-        lambda p: lend.explain(on_device(p, "cuda_host"), device="cpu", copy=False),
+        lambda p: lend.explain(on_device(p), device="cpu", copy=False),
     ),
+    "a copy to a device without a driver": (NotHostAccessible, floats, lambda p: lend.view(p, device="rocm:0")),
     "no door": (NotLendable, NoDoor, lend.view),
     "no door of a buffer": (NotLendable, NoDoor, lend.buffer),
     "no door to a target": (NotLendable, NoDoor, lambda p: lend.to(p, "memoryview")),

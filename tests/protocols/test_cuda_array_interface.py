@@ -238,7 +238,7 @@ def test_cuda_memory_that_came_by_dlpack_is_given(device):
         "typestr": "<f4",
         "data": (ADDRESS, False),
         "strides": None,
-        "version": 3,
+        "version": 2,  # there is no driver, so nobody knows of what is pending
     }
 
 
@@ -318,6 +318,7 @@ def dicts(draw):
 @given(dicts())
 def test_what_is_taken_is_given_again(facts):
     told = lend.view(CudaInterface(**{"stream": ABSENT} | facts)).__cuda_array_interface__
+    facts = facts if "stream" in facts else facts | {"version": 2}
     if 0 in facts["shape"]:
         assert told == facts | {"data": (0, facts["data"][1]), "strides": None}
     elif told["strides"] is None or facts["strides"] is None:

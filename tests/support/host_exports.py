@@ -163,7 +163,6 @@ COLUMN = {
     "__arrow_c_array__": lambda x: numbers(lend.column(x.__arrow_c_array__()).tolist()),
     "__arrow_c_stream__": lambda x: numbers(lend.column(x.__arrow_c_stream__()).tolist()),
     "__dataframe__": lambda x: numbers(lend.table(lend.table({"a": x}).__dataframe__())["a"].tolist()),
-    "compact": lambda x: numbers(x.compact().tolist()),
     "view": lambda x: numbers(x.view().tolist()),
     "buffers": lambda x: bytes(memoryview(x.buffers["data"])),
     "to numpy": lambda x: lend.to(x, "numpy").tobytes(),

@@ -6,12 +6,14 @@ Told by the class, as far as that will do; an object is asked only where its cla
 from lend.adapters import row_advice
 from lend.adapters.asking import guarded
 from lend.adapters.rules import TARGETS
+from lend.errors import LendError, NotHostAccessible
 from lend.protocols.classes import bases_of, module_of, shows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from lend.adapters.rules import Rules
     from lend.device import Device
 
 _ANY = "an object with the buffer protocol, DLPack, __array_interface__, or an integer ptr with a size"
@@ -108,6 +110,19 @@ def to_device(wanted: "Device", target: str = "") -> str:
     if target in ("torch", "lend"):
         return f"{moved}, a copy by torch"
     return f"a library that has such a device, such as torch: {moved}, a copy"
+
+
+def not_made_there(wanted: "Device", rules: "Rules", came: str) -> LendError:
+    """The refusal of a device on which a target has no memory."""
+    lacks = f"makes a {rules.form} of host memory alone"
+    if rules.name == "torch" and wanted.name in ("cuda", "rocm"):
+        lacks = f"gives tensors on {wanted.name} to a torch that was built for it, and this one was not"
+    return NotHostAccessible.build(
+        f"memory on {wanted} was asked for, and lend.to {lacks}",
+        wanted=f"{rules.form} on {wanted}",
+        came=came,
+        remedy=to_device(wanted, rules.name),
+    )
 
 
 # Device.name -> what torch calls such a device

@@ -6,6 +6,7 @@ torch.frombuffer would hold none. torch has no mark for read-only memory and end
 """
 
 import sys
+from functools import partial
 
 from lend.adapters.asking import guarded
 from lend.adapters.rules import CPU, FORWARD, UNMARKED, Library, Rules, only
@@ -14,6 +15,7 @@ from lend.protocols.classes import full_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from lend.adapters.rules import Give
@@ -278,11 +280,22 @@ def giver(facts: "Any") -> "Give":
     # of torch's two names for it, the one without a Python function in between
     from_capsule = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
     version = _VERSION
+    if not facts.device.is_host:
+        return partial(_on_device, from_capsule)
 
     def give(view: "View") -> "Any":
         return from_capsule(view.__dlpack__(max_version=version))
 
     return give
+
+
+def _on_device(from_capsule: "Callable[[Any], Any]", view: "View") -> "Any":
+    """A tensor on a device: what is pending on the memory comes before torch's current stream."""
+    torch = sys.modules["torch"]
+    stream = torch.cuda.current_stream(view.__dlpack_device__()[1]).cuda_stream
+    if not stream and view.device.name == "cuda":
+        stream = 1  # of the protocol's two names for the default stream the one that is not forbidden
+    return from_capsule(view.__dlpack__(max_version=_VERSION, stream=stream))
 
 
 def address(tensor: "Any") -> int:
@@ -297,8 +310,15 @@ TENSOR = Rules(
 
 
 def choose(facts: "Any", form: "str | None", whole: bool) -> Rules:
-    """One kind of tensor for all."""
-    return TENSOR
+    """One kind of tensor for all; those on devices only torch has that was built for them."""
+    built = getattr(sys.modules.get("torch"), "version", None)
+    kinds = {2 if getattr(built, "cuda", None) else 1, 10 if getattr(built, "hip", None) else 1}
+    if kinds == {1}:
+        return TENSOR
+    return Rules(
+        "torch", "torch.Tensor", "DLPack", giver,
+        refuse=only(_GIVEN), readonly=UNMARKED, layout=FORWARD, alignment=1, devices=CPU | kinds, address=address,
+    )  # fmt: skip
 
 
 # torch 2.13: asarray reads any buffer as float32, from_dlpack calls the deleter of a tensor that it refuses twice

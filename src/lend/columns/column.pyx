@@ -432,9 +432,12 @@ cdef class Column:
         return call_hook("arrow_column")(self, type)
 
     def compact(self):
-        """A copy of exactly these elements in memory of lend's own, counted: it keeps nothing else alive."""
+        """A copy of exactly these elements in memory of lend's own, on the same device, counted: it keeps nothing else
+        alive."""
         from lend.columns import converting
         held(self)
+        if self.record.device_type in (2, 10):
+            return call_hook("column_moved")(self, self.record.device_type, self.record.device_id, "compact()")
         return converting.compact(self)
 
     def array_interface(self, bint mask=False):

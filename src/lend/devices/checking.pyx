@@ -26,9 +26,12 @@ def checked(Protocol protocol):
 
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
-    """Take by the protocol itself, under an owner, and look at the address."""
+    """Take by the protocol itself and, where there is a driver, under an owner, and look at the address."""
     cdef Protocol protocol = <Protocol> data
-    cdef Owner owner = <Owner> protocol.take(obj, record, NULL, want, protocol.data)
+    cdef Owner owner
+    if find_driver(DRIVER_CUDA) is NULL:
+        return protocol.take(obj, record, lease, want, protocol.data)
+    owner = <Owner> protocol.take(obj, record, NULL, want, protocol.data)
     if record.device_type == DEVICE_CPU and is_contradicted(record):
         clear_dims(record)
         from lend.devices import refusals

@@ -65,9 +65,7 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
     if source.device_type != DEVICE_CPU and not can_be_copied(look(view, owner, &source, &facts)):
         from lend.devices import refusals
         raise refusals.not_readable(view, "unknown to the driver", False)
-    if driver is NULL:
-        from lend.devices import refusals
-        raise refusals.no_driver(view, kind)
+    check_driver(view, kind, ordinal)
     if not copy_record(&made.record, &source):
         raise MemoryError
     row_major(&made.record)
@@ -91,6 +89,13 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
     track(made)
     copies.note(describe.facts(view), why, byte_count(&source))
     return made
+
+
+def check_driver(shown, int kind, int ordinal):
+    """Refuse a device whose driver is not in this process."""
+    if find_driver(DRIVER_HIP if kind == ROCM else DRIVER_CUDA) is NULL:
+        from lend.devices import refusals
+        raise refusals.no_driver(shown, kind, ordinal)
 
 
 cdef inline int from_device(const Record* source, const AccessFacts* facts) noexcept:
@@ -124,15 +129,15 @@ cdef int send(View view, Owner owner, const Record* source, const Record* made, 
     return 0
 
 
-def to_host(View view, str why, sync=None):
+def to_host(View view, why, sync=None):
     """Copy the memory of a device into fresh memory of the host, row-major (column-major, if it lies so).
 
     Parameters
     ----------
     view : View
         On a device.
-    why : str
-        What `lend.copies()` says of it.
+    why : str or None
+        What `lend.copies()` says of it; None: it is not counted.
     sync : {None, "stream", "device", "none"}
         What the copy is ordered after: the work that the producer knows of, all of the device, nothing.
 
@@ -166,7 +171,8 @@ def to_host(View view, str why, sync=None):
         bring(view, owner, &source, &made.record, &facts, sync)
     made.holder = memory
     track(made)
-    copies.note(describe.facts(view), why, byte_count(&source))
+    if why is not None:
+        copies.note(describe.facts(view), why, byte_count(&source))
     return made
 
 

@@ -16,8 +16,8 @@ from lend._core.driver cimport (
     ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
     order_after, record_event, wait_device, wait_stream,
 )
-from lend._core.owners cimport DeviceOwner, DLPackOwner, Owner
-from lend._core.record cimport Record
+from lend._core.owners cimport DeviceOwner, DLPackOwner, DriverOwner, Owner
+from lend._core.record cimport Record, byte_count
 from lend.devices.parking cimport remember_stream, sweep
 from lend.views.buffers cimport Buffer, hold_bytes
 from lend.views.derived cimport check_stream
@@ -71,6 +71,9 @@ cdef object pending_of(Owner owner, int device_type, int device_id):
     """What is known of the work on a lease's memory: None (nothing is pending), a stream, ASK, or "unknown"."""
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
+    # what lend has written itself is complete, until somebody gets it
+    if type(owner) is DriverOwner and owner.streams is None:
+        return None
     # of pinned memory no stream is taken by `__dlpack__`
     if (type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST)
             and not ignores_streams(owner.held)):
@@ -185,6 +188,29 @@ def order(Lent lent, stream):
     order_consumer(owner, lent, &record, <uintptr_t> stream)
     sweep()
     remember_stream(owner, DRIVER_HIP if kind == ROCM else DRIVER_CUDA, record.device_id, <size_t> stream)
+
+
+def interface_stream(Lent lent):
+    """The stream that an array interface tells: of a producer that would order its work before any the default one,
+    once that was done; None where nothing is pending; "unknown" where there is nobody to ask. It is remembered."""
+    cdef Record record
+    cdef Owner owner = hold_any(lent, &record)
+    pending = pending_of(owner, record.device_type, record.device_id)
+    if pending is ASK:
+        if not byte_count(&record):
+            return None
+        if not is_asked(&record):
+            return "unknown"
+        order_consumer(owner, lent, &record, 1)
+        pending = 1
+    elif pending is None and type(owner) is DriverOwner:
+        pending = 1     # the first who gets it: what others do to it then is on no stream that was told
+    elif type(pending) is not int:
+        return pending
+    sweep()
+    # 0, which the interface forbids, is the same
+    remember_stream(owner, DRIVER_CUDA, record.device_id, <size_t> (pending or 1))
+    return pending or 1
 
 
 def used_by(Lent lent, stream):

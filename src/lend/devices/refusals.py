@@ -89,14 +89,18 @@ def capturing(shown: "Any") -> LendError:
     )
 
 
-def no_driver(shown: "Any", kind: int) -> LendError:
+def no_driver(shown: "Any", kind: int, ordinal: int) -> LendError:
+    from lend.adapters import advice
     from lend.device import Device
 
-    name = Device(kind).name
+    device = Device(kind, ordinal)
     return NotHostAccessible.build(
-        f"there is no driver of {name} in this process, which could copy to such a device",
+        f"there is no driver of {device.name} in this process, which could copy to such a device",
         came=facts(shown),
-        remedy="import a library that has such devices first (torch, cupy), and let it begin: lend starts no driver",
+        remedy=[
+            f"{advice.to_device(device)}",
+            "import a library that has such devices first, and let it begin: lend starts no driver",
+        ],
     )
 
 

@@ -115,6 +115,14 @@ class Facts:
         other.tell(self.came)
         return other
 
+    def sent(self, device: Device) -> "Facts":
+        """The same values in fresh memory of a device, to which the driver copies them."""
+        other = type(self).fresh(self.dtype, self.shape, "")
+        other.view = self.view
+        other.device = device
+        other.tell(self.came)
+        return other
+
     _came: "str | None"
     _told: str
 

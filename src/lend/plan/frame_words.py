@@ -104,5 +104,5 @@ def check_host(column: Column, taker: str, came: "str | None" = None) -> None:
         raise NotHostAccessible.build(
             f"{refusals.named(column)} is on {column.device}, and {taker} takes memory of the host",
             came=refusals.came(column) if came is None else came,
-            remedy="copy it with the library that made it, and hand on what that gives",
+            remedy='device="cpu", which shares what the host may read and copies all else by the driver',
         )

@@ -16,7 +16,7 @@ from lend.adapters.asking import guarded
 from lend.adapters.frame_takers import OTHERS, READER, TAKERS, Taker
 from lend.adapters.rules import is_installed
 from lend.columns.column import Column
-from lend.errors import LendError, NotLendable, UnsupportedLayout, UnsupportedType, change_came, change_remedy
+from lend.errors import LendError, NotLendable, UnsupportedLayout, change_came, change_remedy
 from lend.plan import (
     frame_arrays,
     frame_classes,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.plan.frame_arrays import ArraysDraft
+    from lend.plan.moves import Moved
     from lend.plan.planner import Draft
     from lend.plan.unchanged import Unchanged
 
@@ -196,10 +197,12 @@ def draw(
     options: "dict[str, Any]",
     looking: bool = False,
     alias_readonly: bool = False,
-) -> "FrameDraft | Draft | ArraysDraft | Unchanged":
+) -> "FrameDraft | Draft | ArraysDraft | Unchanged | Moved":
     """Find the way of a column or table to target, or refuse with what stands in it."""
     if device is not None:
-        raise UnsupportedType.build("columns and tables stay on the device they are on, so far", remedy="device=None")
+        from lend.plan import moves
+
+        return moves.draw(obj, target, copy, device, nulls, options, looking, alias_readonly)
     index, nested = None, options.get("nested", False)
     found = taker_of(target)
     same = None if options or nulls is not None else unchanged.found(obj, target, found, copy)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lend.devices.access import Access
     from lend.plan.frame_arrays import ArraysDraft
     from lend.plan.frame_drafts import FrameDraft
+    from lend.plan.moves import Moved
     from lend.plan.unchanged import Unchanged
 
 # how the memory gets to us
@@ -68,8 +69,8 @@ class Draft:
     """A way that was found, not yet gone."""
 
     __slots__ = (
-        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "signed", "source",
-        "sync", "unresolved", "whole",
+        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "sends", "signed",
+        "source", "staged", "sync", "unresolved", "whole",
     )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
@@ -83,6 +84,8 @@ class Draft:
         self.access: Access | None = None  # of memory of a device that the host will read
         self.crossing: Reason | None = None
         self.brings = False  # the driver copies it to the host, as was asked by name
+        self.sends: Device | None = None  # the same to a device
+        self.staged = False  # put in order on the host before
         self.sync: str | None = None
         self.reasons: list[Reason] = []
         self.facts: Facts
@@ -144,14 +147,12 @@ class Draft:
         refuse_by(rules, facts)
         self.packing = None if rules.packs is None else rules.packs(facts)
         self.reasons = reasons_to_copy(facts, rules, alias_readonly)
-        if crossing is not None and not self.brings:
-            self.reasons.insert(0, crossing)
         if copy is False:
             needed = [*self._taking_reasons(), *self.reasons, *([self.packing[0]] if self.packing else ())]
             if needed:
                 raise self._copy_required(needed)
         self.signed = alias_readonly and not self.reasons and bool(reasons_to_copy(facts, rules, False))
-        fresh = self.brings or (self.source in (GATHERED, RESOLVED, WRITTEN) and not facts.readonly)
+        fresh = crossing is not None or (self.source in (GATHERED, RESOLVED, WRITTEN) and not facts.readonly)
         # a target that makes objects of its own may well keep memory in them
         packed = self.packing is not None and self.packing[1] is not None
         if copy is True and not self.reasons and not packed and not fresh:
@@ -187,7 +188,14 @@ class Draft:
             wanted = None  # of the kind, whatever its number
         if self._comes_to_the_host(wanted, copy):
             return None if not self.brings else Reason("device", f"memory on cpu was asked for, and this is on {here}")
+        if self._goes_to(wanted, copy):
+            return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
         if wanted is not None and wanted != here:
+            if not wanted.is_host and wanted.type not in rules.devices:
+                raise advice.not_made_there(wanted, rules, self.facts.came)
+            if copy is False and wanted.type in (2, 10):
+                self.reasons = [Reason("device", f"memory on {wanted} was asked for, and this is on {here}")]
+                raise self._copy_required(self.reasons)
             raise NotHostAccessible.build(
                 f"moving memory from {here} to {wanted} is not built yet",
                 came=self.facts.came,
@@ -222,6 +230,25 @@ class Draft:
             access.on_host(facts.view)  # refused, with the reason
         self.access = found
         self.facts = facts.on_host(found.address)
+        return True
+
+    def _goes_to(self, wanted: "Device | None", copy: "bool | None") -> bool:
+        """Whether the driver copies it to a device, of whose memory the target makes something."""
+        facts = self.facts
+        if wanted is None or wanted.id < 0 or wanted == facts.device or wanted.type not in (2, 10):
+            return False
+        if copy is False or wanted.type not in self.rules.devices or facts.dtype.has_objects:
+            return False
+        from lend.devices import access, copying, refusals
+
+        copying.check_driver(facts, wanted.type, wanted.id)
+        if facts.view is not None and facts.device.type != 1:
+            found = access.access(facts.view)
+            if not found.copied:
+                raise refusals.not_readable(facts.view, found.name, False)
+        self.sends = wanted
+        self.staged = facts.device.is_host and not facts.c_contiguous
+        self.facts = facts.sent(wanted)
         return True
 
     def _copy_required(self, needed: "list[Reason]") -> CopyRequired:
@@ -268,6 +295,10 @@ class Draft:
             from lend.devices import copying
 
             view = copying.to_host(view, self.crossing.why, self.sync)
+        elif self.sends is not None and self.crossing is not None:
+            from lend.devices import copying
+
+            view = copying.to_device(view, self.sends.type, self.sends.id, self.crossing.why, self.sync)
         rules = self.rules
         if self.reasons:
             swap = not rules.swapped and not view.dtype.is_native
@@ -326,8 +357,11 @@ class Draft:
             steps.append(Step("take", protocol))
         if self.access is not None:
             steps.append(Step("wait", self._waits()))
-        if self.crossing is not None and self.brings:
-            steps.append(Step("work", "by the driver, to the host", facts.nbytes, "lend", self.crossing.why))
+        if self.crossing is not None:
+            if self.staged:
+                steps.append(Step("work", "into fresh memory", facts.nbytes, "lend", "put in order for a device"))
+            where = "the host" if self.sends is None else str(self.sends)
+            steps.append(Step("work", f"by the driver, to {where}", facts.nbytes, "lend", self.crossing.why))
         if self.source == GATHERED:
             steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
         if self.reasons:
@@ -424,7 +458,7 @@ def draw(
     taken: "View | None" = None,
     refused: "list[Any] | None" = None,
     looking: bool = False,
-) -> "Draft | FrameDraft | ArraysDraft | Unchanged":
+) -> "Draft | FrameDraft | ArraysDraft | Unchanged | Moved":
     """Find the way of obj to target, or refuse with what stands in it."""
     check_copy(copy)
     if alias_readonly is not True and alias_readonly is not False:

@@ -1,4 +1,4 @@
-from lend._core.owners cimport Owner
 from lend._core.record cimport Record
 
-cdef dict give(Owner owner, Record* record, object shown)
+cdef dict give(Record* record, object shown)
+cdef int tell_stream(dict said, object stream) except -1

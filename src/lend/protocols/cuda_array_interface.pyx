@@ -9,7 +9,7 @@ https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 """
 from libc.stdint cimport uintptr_t
 
-from lend._core.owners cimport DeviceOwner, Owner, Protocol, own_on_device, taken_by
+from lend._core.owners cimport Protocol, own_on_device, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED, READONLY, Record, clear_dims, element_count, shape_of,
 )
@@ -33,6 +33,7 @@ cdef enum:
     DEVICE_ROCM = 10
     DEVICE_ROCM_HOST = 11
     NEWEST = 3
+    STREAMLESS = 2       # the newest that has no word for streams
 
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
@@ -112,8 +113,8 @@ cdef int raise_stream(object obj, object stream) except -1:
     raise device_refusals.stream(obj, CUDA_ARRAY_INTERFACE, stream)
 
 
-cdef dict give(Owner owner, Record* record, object shown):
-    """A fresh dict over the record (CAI-E1 to CAI-E5); AttributeError where the interface cannot say it."""
+cdef dict give(Record* record, object shown):
+    """A fresh dict over the record (CAI-E1 to CAI-E5), which tells no stream; AttributeError where it cannot say it."""
     cdef str typestr = said_typestr(record.dtype)
     cdef bint here = record.device_type in (DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED)
     cdef dict said
@@ -124,14 +125,19 @@ cdef dict give(Owner owner, Record* record, object shown):
         "shape": tuple_of(shape_of(record), record.ndim),
         "strides": None if record.flags & C_CONTIGUOUS else said_strides(record),
         "typestr": typestr,
-        "version": NEWEST,
+        "version": STREAMLESS,
     }
     if not say_fields(record.dtype, said):
         hide(shown, here)
-    # where nobody told, the key is left out: None would say that nothing is pending
-    if type(owner) is DeviceOwner and (<DeviceOwner> owner).pending != "unknown":
-        said["stream"] = (<DeviceOwner> owner).pending
     return said
+
+
+cdef int tell_stream(dict said, object stream) except -1:
+    """Let a dict tell the stream; "unknown" leaves it as it is: without one, version 3 says that nothing is pending."""
+    if stream != "unknown":
+        said["version"] = NEWEST
+        said["stream"] = stream
+    return 0
 
 
 cdef int hide(object shown, bint here) except -1:

@@ -166,8 +166,9 @@ def array_struct_of(View view, shown):
 def cuda_array_interface_of(View view, shown):
     """`__cuda_array_interface__` of a View or Buffer, which is shown in refusals."""
     cdef Record record
-    cdef Owner owner = hold(view, &record)
-    cdef dict said = cuda_array_interface.give(owner, &record, shown)
+    cdef Owner _held = hold(view, &record)
+    cdef dict said = cuda_array_interface.give(&record, shown)
+    cuda_array_interface.tell_stream(said, call_hook("interface_stream")(view))
     (<Lent> shown).record.flags |= ADDRESS_TOLD
     return said
 

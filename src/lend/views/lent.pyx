@@ -28,6 +28,7 @@ cdef dict _hooks = {
     "dataframe": ("lend.adapters.dataframe_forms", "give"),
     "device": ("lend.views.derived", "device_of"),
     "host": ("lend.devices.access", "on_host"),
+    "column_moved": ("lend.devices.moving", "moved"),
     "host_column": ("lend.devices.columns", "on_host"),
     "device_number": ("lend.devices.ordering", "number"),
     "order": ("lend.devices.ordering", "order"),
@@ -36,6 +37,7 @@ cdef dict _hooks = {
     "table_array": ("lend.adapters.table_array", "array"),
     "to": ("lend.plan.ways", "to"),
     "view": ("lend.front", "view"),
+    "interface_stream": ("lend.devices.ordering", "interface_stream"),
     "used_by": ("lend.devices.ordering", "used_by"),
     "verify": ("lend.plan.recheck", "verify"),
 }

@@ -495,10 +495,11 @@ cdef class View(Lent):
 
     @property
     def __cuda_array_interface__(self):
-        """CUDA array interface, version 3, with the stream that the memory came with; AttributeError elsewhere.
+        """CUDA array interface, version 3, with the stream that its work is pending on; AttributeError elsewhere.
 
         The dict holds nothing: this View is the owner, and keeps the memory until it goes. `stream` is None where
-        nothing is pending, and absent where the producer did not tell; `mask` is never there.
+        nothing is pending; a producer with `__dlpack__` is asked to order its work before stream 1. Where nobody can
+        tell it is version 2, without a stream. `mask` is never there.
         """
         return derived().cuda_array_interface_of(self, self)
 

@@ -1,0 +1,6 @@
+"""Types of lend.devices.moving."""
+
+from lend.columns.column import Column
+
+def moved(column: Column, kind: int, ordinal: int, why: str) -> Column: ...
+def told(column: Column) -> tuple[bool, int | None]: ...

@@ -1,0 +1,212 @@
+"""Columns copied from one device to another, to the host or from it, as was asked for by name: what is needed of each
+buffer by a call of the driver, into memory of lend's own, each with an owner of its own; counted.
+
+How far text and lists go their last offset says. On the way to the host it is read there; else it is fetched alone.
+"""
+from libc.stdint cimport int32_t, int64_t
+
+from lend._core.arrow_layout cimport (
+    LAYOUT_BITS, LAYOUT_DENSE, LAYOUT_FIXED, LAYOUT_FIXED_LIST, LAYOUT_LIST, LAYOUT_OFFSETS,
+    LAYOUT_RUN_END, LAYOUT_SPARSE, LAYOUT_STRUCT, LAYOUT_VIEWS,
+)
+from lend._core.column cimport (
+    COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
+)
+from lend._core.owners cimport Owner
+from lend._core.record cimport DEVICE_CPU, READONLY, Record, check_layout, set_ndim, shape_of, strides_of
+from lend.columns.column cimport Column, children_of, dictionary_of, owner_of_buffer, twin
+from lend.dtypes.code cimport KIND_INT, KIND_UINT, Code, make_code
+from lend.protocols.arrow_check cimport offset_at
+from lend.views.view cimport View, view_of
+
+from lend._core.letting_go import lets_go
+from lend.columns import building, roles
+from lend.devices import access, copying
+
+
+@lets_go
+def moved(Column column not None, int kind, int ordinal, str why):
+    """The elements of a column in fresh memory on a device (DLPack's code and number), or on the host (1, 0)."""
+    if column.record.flags & COLUMN_CHUNKED:
+        if not column.parts:
+            return column
+        return building.of_chunks([moved(<Column> part, kind, ordinal, why) for part in column.parts])
+    return one_moved(twin(column), kind, ordinal, why)
+
+
+cdef Column one_moved(Column column, int kind, int ordinal, str why):
+    cdef ColumnRecord* facts = &column.record
+    cdef Py_ssize_t end = facts.offset + facts.length
+    # bits begin a byte, so as many elements as that takes come along
+    cdef Py_ssize_t base = facts.offset if facts.layout == LAYOUT_RUN_END else facts.offset & 7
+    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t last = 0
+    cdef dict given = {}
+    cdef View offsets = None
+    cdef list below = []
+    cdef Column part
+    cdef bint masked = facts.nulls in (NULLS_BITMASK, NULLS_BYTEMASK)
+    children = children_of(column)
+    words = dictionary_of(column)
+    begin = facts.offset - base
+    for place, role in roles.places(facts.layout):
+        if facts.buffers[place] is NULL or (place == VALIDITY and not masked) or (
+                place == SECOND and facts.layout == LAYOUT_OFFSETS):
+            continue
+        here = copied(lying(column, place, begin, end), kind, ordinal, why)
+        given[role] = here
+        if place == FIRST and facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST):
+            offsets = here
+    if offsets is not None and facts.length:
+        first, last = ends(column, offsets, begin, end, kind)
+        if first < 0 or last < first:
+            raise roles.bad_offsets(column, first, last)
+        if facts.layout == LAYOUT_OFFSETS and facts.buffers[SECOND] is not NULL:
+            if facts.sizes[SECOND] >= 0:
+                roles.check_room(column, "data", facts.sizes[SECOND], last, "bytes")
+            given["data"] = copied(piece(column, SECOND, first, last - first, 1, make_code(KIND_UINT, 8), 1),
+                                   kind, ordinal, why)
+        elif facts.layout == LAYOUT_LIST:
+            roles.check_room(column, "child", len(children[0]), last, "elements")
+    if facts.layout == LAYOUT_VIEWS:
+        given["variadic"] = [copied(view, kind, ordinal, why) for view in variadic(column)]
+    for part in children:
+        if facts.layout == LAYOUT_STRUCT or facts.layout == LAYOUT_SPARSE:
+            part = part[begin:end]
+        elif facts.layout == LAYOUT_FIXED_LIST:
+            part = part[begin * facts.width:end * facts.width]
+        elif facts.layout == LAYOUT_LIST:
+            part = part[first:last]
+        below.append(moved(part, kind, ordinal, why))
+    nulls = column.nulls
+    made = building.build(
+        column.dtype, facts.length, given, "none" if nulls.missing is not None and "validity" not in given else nulls,
+        base, below, None if words is None else moved(words, kind, ordinal, why), column.name, column.metadata)
+    if facts.layout == LAYOUT_STRUCT or facts.buffers[FIRST] is not NULL:
+        (<Column> made).record.null_count = facts.null_count
+    return building.vouched(made, column)
+
+
+cdef View lying(Column column, int place, Py_ssize_t begin, Py_ssize_t end):
+    """What is needed of a buffer: from element `begin`, which begins a byte, to `end`."""
+    cdef ColumnRecord* facts = &column.record
+    cdef int layout = facts.layout
+    cdef Py_ssize_t count = end - begin
+    cdef Py_ssize_t width = facts.width
+    if place == VALIDITY and facts.nulls == NULLS_BYTEMASK:
+        return piece(column, place, begin * facts.steps[0], count, facts.steps[0], make_code(KIND_UINT, 8), 1)
+    if place == VALIDITY or layout == LAYOUT_BITS:
+        return piece(column, place, begin >> 3, (count + 7) >> 3, 1, make_code(KIND_UINT, 8), 1)
+    if layout == LAYOUT_FIXED:
+        return piece(column, place, begin * facts.steps[1], count, facts.steps[1], facts.code, width)
+    if layout == LAYOUT_VIEWS:
+        return piece(column, place, begin * 16, count * 16, 1, make_code(KIND_UINT, 8), 1)
+    if place == FIRST and layout in (LAYOUT_DENSE, LAYOUT_SPARSE):
+        return piece(column, place, begin, count, 1, make_code(KIND_INT, 8), 1)
+    if layout == LAYOUT_DENSE:
+        width = 4
+    elif layout == LAYOUT_OFFSETS or layout == LAYOUT_LIST:
+        count += 1
+    return piece(column, place, begin * width, count, width, make_code(KIND_INT, 8 * width), width)
+
+
+cdef View piece(Column column, int place, Py_ssize_t start, Py_ssize_t count, Py_ssize_t step, Code code,
+                Py_ssize_t width):
+    """So many elements of a buffer, from a byte on, as a View on the column's device."""
+    return line(column, <Owner?> owner_of_buffer(column, place), column.record.buffers[place] + start, count, step,
+                code, width)
+
+
+cdef View line(Column column, Owner owner, char* data, Py_ssize_t count, Py_ssize_t step, Code code, Py_ssize_t width):
+    cdef Record record
+    record.data = data
+    record.itemsize = <unsigned int> width
+    record.exports = 0
+    record.dtype = code
+    record.device_id = column.record.device_id
+    record.device_type = column.record.device_type
+    record.flags = READONLY if column.record.flags & COLUMN_READONLY else 0
+    set_ndim(&record, 1)
+    shape_of(&record)[0] = count
+    strides_of(&record)[0] = step
+    check_layout(&record)
+    return view_of(owner, &record)
+
+
+cdef View copied(View view, int kind, int ordinal, str why):
+    if kind == DEVICE_CPU:
+        return view.copy() if view.record.device_type == DEVICE_CPU else copying.to_host(view, why)
+    if ordinal < 0:
+        ordinal = access.access(view).ordinal
+    return copying.to_device(view, kind, ordinal, why)
+
+
+cdef tuple ends(Column column, View offsets, Py_ssize_t begin, Py_ssize_t end, int kind):
+    """Where the elements begin and end in what the offsets lead into; copies on the host are made to begin with 0."""
+    cdef ColumnRecord* facts = &column.record
+    cdef Py_ssize_t count = end - begin
+    cdef Py_ssize_t width = facts.width
+    cdef View there
+    cdef int64_t first, last
+    cdef Py_ssize_t i
+    if kind == DEVICE_CPU:
+        first = offset_at(offsets.record.data, 0, facts.width)
+        last = offset_at(offsets.record.data, count, facts.width)
+        for i in range(count + 1):
+            if width == 4:
+                (<int32_t*> offsets.record.data)[i] -= <int32_t> first
+            else:
+                (<int64_t*> offsets.record.data)[i] -= first
+        return first, last
+    if facts.device_type == DEVICE_CPU:
+        return 0, offset_at(facts.buffers[FIRST], end, facts.width)
+    there = copying.to_host(piece(column, FIRST, end * width, 1, width, make_code(KIND_INT, 8 * width), width), None)
+    return 0, offset_at(there.record.data, 0, facts.width)
+
+
+cdef list variadic(Column column):
+    """Where the longer ones of text in views lie."""
+    cdef ColumnRecord* facts = &column.record
+    cdef Py_ssize_t count, i
+    cdef View sizes
+    cdef Owner owner
+    if facts.node is NULL:
+        return list(column.views or ())
+    count = facts.node.n_buffers - 3
+    if count < 1:
+        return []
+    owner = <Owner?> column.holder
+    sizes = line(column, owner, <char*> facts.node.buffers[2 + count], count, 8, make_code(KIND_INT, 64), 8)
+    if facts.device_type != DEVICE_CPU:
+        sizes = copying.to_host(sizes, None)
+    return [line(column, owner, <char*> facts.node.buffers[2 + i], offset_at(sizes.record.data, i, 8), 1,
+                 make_code(KIND_UINT, 8), 1) for i in range(count)]
+
+
+def told(Column column not None):
+    """Whether the host may read all of a column, and how many bytes are copied where it may not: None where only the
+    memory itself says. Nothing is waited for, and nothing is read."""
+    cdef ColumnRecord* facts = &column.record
+    cdef Py_ssize_t base
+    cdef View view
+    shared, nbytes = True, 0
+    if facts.flags & COLUMN_CHUNKED:
+        parts = list(column.parts)
+    else:
+        column = twin(column)
+        facts = &column.record
+        base = facts.offset - (facts.offset & 7)
+        for place, _ in roles.places(facts.layout):
+            if facts.buffers[place] is NULL or (place == SECOND and facts.layout == LAYOUT_OFFSETS):
+                continue
+            view = lying(column, place, base, facts.offset + facts.length)
+            shared = shared and (not view.nbytes or access.access(view).host is True)
+            nbytes = nbytes + view.nbytes
+        parts = [*children_of(column), *([] if dictionary_of(column) is None else [dictionary_of(column)])]
+        if facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST, LAYOUT_VIEWS) or (parts and facts.offset):
+            nbytes = None
+    for part in parts:
+        also, more = told(part)
+        shared = shared and also
+        nbytes = None if nbytes is None or more is None else nbytes + more
+    return shared, nbytes
