@@ -20,6 +20,7 @@ warnings.simplefilter("ignore")
 import numpy as np
 from numba import cuda
 import lend
+from lend.devices import parking
 from support.fakecuda.described import CudaArray, Memory
 
 def address(array):
@@ -96,16 +97,17 @@ facts["after the producer"] = [before, m.is_ready, taken.copy_to_host().tolist()
 made = lend.view(a, device="cuda:0")
 facts["a copy of lend's"] = cuda.as_cuda_array(made).copy_to_host().tolist() == a.tolist()
 
+def live():
+    cuda.synchronize()      # what was handed to a stream goes when that is done
+    gc.collect()
+    parking.waiting()
+    return fake.live()
 del made, taken
-cuda.synchronize()
-gc.collect()
-live = fake.live()
+before = live()
 made = cuda.as_cuda_array(lend.view(a, device="cuda:0"))
-gc.collect()
-held = fake.live() - live
+held = live() - before
 del made
-gc.collect()
-facts["lives as long as numba's array"] = [held, fake.live() - live]
+facts["lives as long as numba's array"] = [held, live() - before]
 
 lent = lend.view(cuda.to_device(a))
 gc.collect()
