@@ -8,10 +8,13 @@ TEST_VENV ?= .venv-test-$(TAG)
 LINT_VENV ?= .venv-lint
 DEMO_VENV ?= .venv-demo
 
-# torch and jax are large; on interpreters other than 3.11 the suite runs without them.
+# torch and jax are large; on interpreters other than 3.11 the suite runs without them, and without those that take the
+# double of the CUDA driver for their own (280 MB unpacked, no library of CUDA among it).
 TEST_LIBS ?= pytest pytest-randomly pytest-timeout pytest-xdist hypothesis cffi 'cython>=3.2.8' numpy ml_dtypes pillow \
 	pyarrow arro3-core pandas polars duckdb nanoarrow narwhals \
-	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"'
+	apache-tvm-ffi 'torch==2.13.0; python_version == "3.11"' 'jax==0.10.2; python_version == "3.11"' \
+	'cuda-bindings==13.5.0; python_version == "3.11"' 'cuda-core==1.2.2; python_version == "3.11"' \
+	'numba-cuda==0.30.4; python_version == "3.11"'
 DEMO_LIBS ?= numpy pillow pyarrow pandas polars arro3-core duckdb apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1

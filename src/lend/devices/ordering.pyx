@@ -36,6 +36,7 @@ cdef enum:
 
 cdef object ASK = object()       # the producer can be asked to order its work before a stream
 cdef tuple NEWEST = (1, 3)
+cdef object module_of = type.__dict__["__module__"].__get__
 
 
 cdef Owner hold_any(Lent lent, Record* record):
@@ -54,15 +55,16 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
     if device_type == ONEAPI:
         return wait_for_queue(owner, shown)
     if sync == "device":
-        return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST else device_id, sync)
+        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, MANAGED) else device_id, sync)
     pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
     if pending is ASK:
-        return wait_by_producer(owner, shown, kind, device_id)
+        return wait_by_producer(owner, shown, device_type, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
-    return wait_for_all(shown, kind, -1 if device_type == CUDA_HOST or device_type == ROCM_HOST else device_id, sync)
+    # whose work is on managed memory no number tells, and cuda.core's is always 0
+    return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, sync)
 
 
 cdef object pending_of(Owner owner, int device_type, int device_id):
@@ -74,9 +76,18 @@ cdef object pending_of(Owner owner, int device_type, int device_id):
         return None
     # of pinned memory no stream is taken by `__dlpack__`
     if type(owner) is DLPackOwner and owner.held is not None and device_type not in (CUDA_HOST, ROCM_HOST):
-        told = current_stream(owner.held, device_type, device_id)
+        told = None if ignores_streams(owner.held) else current_stream(owner.held, device_type, device_id)
         return ASK if told is None else told
     return "unknown"
+
+
+cdef bint ignores_streams(object producer):
+    """Whether it is of a class of cuda.core: they know no stream of their memory, and order nothing before one."""
+    for cls in type(producer).__mro__:
+        module = module_of(cls)
+        if type(module) is str and (module == "cuda.core" or module.startswith("cuda.core.")):
+            return True
+    return False
 
 
 cdef object current_stream(object producer, int device_type, int device_id):
@@ -130,7 +141,7 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     if pending is ASK and order_before(owner.held, stream):
         return 0
     if type(pending) is not int:
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST) else device_id, "device")
+        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
     # an event is of the device of the stream that it is recorded on
     error = enter(driver, device_id, &entered)
     if not error:
@@ -259,8 +270,9 @@ cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr
     return 0
 
 
-cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) except -1:
+cdef int wait_by_producer(Owner owner, object shown, int device_type, int device_id) except -1:
     """Let the producer order its work before a stream of ours, and wait for that one."""
+    cdef int kind = DRIVER_HIP if device_type == ROCM else DRIVER_CUDA
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
     cdef uintptr_t stream = 0
@@ -285,11 +297,13 @@ cdef int wait_by_producer(Owner owner, object shown, int kind, int device_id) ex
         leave(driver, &entered)
     if error:
         return fail(shown, driver, "waiting for the work of its producer", error)
-    return 0 if ordered else wait_for_all(shown, kind, device_id, "stream")
+    return 0 if ordered else wait_for_all(shown, kind, -1 if device_type == MANAGED else device_id, "stream")
 
 
 cdef bint order_before(object producer, uintptr_t stream) except -1:
     """Ask `__dlpack__` to order the producer's work before a stream; False: it would not."""
+    if ignores_streams(producer):
+        return False
     try:
         try:
             producer.__dlpack__(stream=<object> stream, max_version=NEWEST)
