@@ -62,14 +62,22 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
     if library is not None:
         opened: list[Door] | None = guarded(library.doors)(obj)
         if opened is not None:
-            return _noted(obj, opened)
+            # arrays of the host that a device writes: numba's managed and mapped ones are ndarrays
+            return _checked(_noted(obj, opened)) if shows(type(obj), _OF_CUDA) else _noted(obj, opened)
     opened = _noted(obj, generic_doors(obj))
-    if not _lends_its_own(type(obj)):
-        from lend.devices.checking import checked
+    return opened if _lends_its_own(type(obj)) else _checked(opened)
 
-        for door in opened:
-            if 1 in door.protocol.devices:
-                door.protocol = checked(door.protocol)
+
+_OF_CUDA = "__cuda_array_interface__"
+
+
+def _checked(opened: "list[Door]") -> "list[Door]":
+    """The same doors, each of which looks whether it is memory of the host, and waits for work that it tells of."""
+    from lend.devices.checking import checked
+
+    for door in opened:
+        if 1 in door.protocol.devices:
+            door.protocol = checked(door.protocol)
     return opened
 
 

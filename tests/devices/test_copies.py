@@ -233,3 +233,16 @@ def test_a_device_cannot_be_copied_to_without_a_driver():
 
     with pytest.raises(lend.errors.NotHostAccessible, match="no driver of cuda in this process"):
         lend.view(b"1234", device="cuda:0")
+
+
+def test_nothing_is_read_for_a_device_that_is_not_there():
+    memory = bytearray(16)
+
+    class Away:
+        __array_interface__ = {
+            "version": 3, "shape": (2, 2), "strides": (1 << 40, 8), "typestr": "<i8",
+            "data": (lend.view(memory).ptr, True),
+        }  # fmt: skip
+
+    with pytest.raises(lend.errors.NotHostAccessible, match="no driver of cuda in this process"):
+        lend.view(Away(), device="cuda:0")

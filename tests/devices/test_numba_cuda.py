@@ -83,6 +83,17 @@ for name, make in (("managed", cuda.managed_array), ("pinned", cuda.pinned_array
     facts["in place"][name] = [array.ctypes.data == handed.ctypes.data == there.ctypes.data,
                                array.tolist() == a.tolist(), array.flags.writeable, fake.copies()]
 
+facts["written while it is lent"] = {}
+for name, make in (("managed", cuda.managed_array), ("mapped", cuda.mapped_array)):
+    seen = []
+    for read in (lambda x: np.asarray(lend.view(x)), lambda x: lend.to(x, "numpy"), lambda x: lend.view(x),
+                 lambda x: lend.to(x, "memoryview")):
+        busy = cuda.stream()
+        there = make(a.shape, a.dtype, stream=busy)
+        fake.memset_async(address(there), 7, there.nbytes, handle(busy))
+        seen.append(bytes(read(there)) == bytes([7]) * there.nbytes)
+    facts["written while it is lent"][name] = seen
+
 fake.reset()
 part = lend.view(d)[1:, ::2]
 taken = cuda.as_cuda_array(part)
@@ -176,3 +187,9 @@ def test_numba_takes_a_copy_of_lends_on_the_device():
 def test_memory_lives_as_long_as_what_was_made_of_it_and_no_longer():
     assert found()["lives as long as numba's array"] == [1, 0]
     assert found()["lives as long as the View"]
+
+
+@pytest.mark.parametrize("model", [*MODELS, "jetson"])
+@pytest.mark.parametrize("kind", ["managed", "mapped"])
+def test_an_ndarray_that_a_stream_still_writes_is_read_when_that_is_done(kind, model):
+    assert found(model)["written while it is lent"][kind] == [True] * 4

@@ -60,6 +60,7 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
     cdef int error
     no_objects(view, "copied")
     if view.record.device_type == DEVICE_CPU and not view.record.flags & C_CONTIGUOUS:
+        check_driver(view, kind, ordinal)   # nothing is read for a device that is not there
         view = fresh_copy(view, False, view.record.dtype, "put in order for a device")
     owner = hold(view, &source)
     if source.device_type != DEVICE_CPU and not can_be_copied(look(view, owner, &source, &facts)):
