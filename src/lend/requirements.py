@@ -144,7 +144,7 @@ def elsewhere(view: "View", device: "Any", copied: bool) -> "list[str]":
 
         raise device_refusals.no_number(view, f"device={device!r:.60}")
     raise NotHostAccessible.build(
-        f"memory on {wanted} was required; this memory is on {view.device}, and moving it is not built yet",
+        f"memory on {wanted} was required; this memory is on {view.device}, and view moves it only where it may copy",
         came=describe.came(view),
         remedy=advice.to_device(wanted)
         if view.device.is_host

@@ -236,6 +236,8 @@ def test_a_device_cannot_be_copied_to_without_a_driver():
 
 
 def test_nothing_is_read_for_a_device_that_is_not_there():
+    import lend
+
     memory = bytearray(16)
 
     class Away:
