@@ -204,7 +204,8 @@ static void read_values(story *s, input *in) {
         /* on a device: refused without a look at the memory; of no bytes: there is nothing to look at */
         if (!is_view(object) || !facts_of(s, &view)) return;
         lend_release(&view);
-        if (!on_host(&view)) made = PyObject_CallMethod(object, which & 1 ? "tolist" : "tobytes", NULL);
+        /* of no bytes there may be lists without number */
+        if (!on_host(&view)) made = PyObject_CallMethod(object, which & 1 && view.nbytes ? "tolist" : "tobytes", NULL);
         else if (view.nbytes == 0) made = PyObject_CallMethod(object, which & 1 ? "copy" : "tobytes", NULL);
         else return;
         if (returned(made, LEND_ERROR)) Py_DECREF(made);
