@@ -63,7 +63,8 @@ def doors_of(obj: "Any", own: "Protocol") -> "list[Door]":
         opened: list[Door] | None = guarded(library.doors)(obj)
         if opened is not None:
             # arrays of the host that a device writes: numba's managed and mapped ones are ndarrays
-            return _checked(_noted(obj, opened)) if shows(type(obj), _OF_CUDA) else _noted(obj, opened)
+            written = library.__name__ == "lend.adapters.numpy" and shows(type(obj), _OF_CUDA)
+            return _checked(_noted(obj, opened)) if written else _noted(obj, opened)
     opened = _noted(obj, generic_doors(obj))
     return opened if _lends_its_own(type(obj)) else _checked(opened)
 
