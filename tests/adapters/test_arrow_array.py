@@ -36,7 +36,7 @@ def test_what_it_gives_that_is_no_array_is_named(case, take):
     given, name = WRONG[case]
     with pytest.raises(NotLendable) as refusal:
         take(Maker(given))
-    assert f"gave by its __arrow_array__ {name}, which is no Arrow array" in str(refusal.value)
+    assert f"Maker, whose __arrow_array__ gave {name}, which is no Arrow array" in str(refusal.value)
     assert "an __arrow_array__ that returns a pyarrow.Array" in refusal.value.remedy
 
 
@@ -45,7 +45,7 @@ def test_what_it_raises_is_told_and_the_cause():
         def __arrow_array__(self, type=None):
             raise ValueError("no units")
 
-    with pytest.raises(NotLendable, match="Raiser does not lend its elements") as refusal:
+    with pytest.raises(NotLendable, match="Raiser, whose __arrow_array__ raised") as refusal:
         lend.column(Raiser())
     assert refusal.value.tried == "__arrow_array__() -> ValueError: no units"
     assert isinstance(refusal.value.__cause__, ValueError)

@@ -218,3 +218,35 @@ show([back, lend.to(rmm, device="cpu").tolist()], mask() is None, data() is not 
 """)
     assert values == [[0, None, 2, 3], [0.0, 1.0, 2.0, 3.0]]
     assert (gone, kept) == (True, True)  # who keeps one buffer keeps no other
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_bytes_are_told_beforehand_they_are_those_that_are_counted(name):
+    wrong, told = found(f"""
+wrong, told = [], 0
+for part in [*PARTS, slice(0, 5), slice(0, 0)]:
+    column = lend.column(COLUMNS[{name!r}])[part]
+    there = lend.to(column, device="cuda:0")
+    for source, to in ((column, "cuda:0"), (there, "cpu"), (there[0:2], "cpu"), (there[1:3], "cuda:1")):
+        plan = lend.explain(source, device=to)
+        with lend.copies() as log:
+            lend.to(source, device=to)
+        if plan.bytes_copied is not None:
+            told += 1
+            if plan.bytes_copied != log.bytes:
+                wrong.append([str(part), to, plan.bytes_copied, log.bytes])
+show(wrong, told)
+""")
+    assert wrong == []
+    assert told or name in ("text", "large text", "views", "lists", "lists of text", "structs", "categories", "runs",
+                            "unions")  # fmt: skip
+
+
+def test_an_option_of_arrays_is_no_option_of_columns():
+    assert found("""
+there = lend.to(lend.column(COLUMNS["nulls"]), device="cuda:0")
+try:
+    lend.to(there, device="cpu", sync="none")
+except lend.errors.UnsupportedType as refusal:
+    show(str(refusal).splitlines()[0])
+""") == ["sync='none' is for arrays: of a column each buffer is waited for by what is known of its work"]

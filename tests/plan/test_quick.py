@@ -4,7 +4,7 @@ import pytest
 
 import lend
 from lend.errors import UnsupportedType
-from lend.plan.planner import quick
+from lend.plan.drawing import quick
 
 
 def test_it_gives_what_to_gives():

@@ -241,15 +241,8 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
 
                 return masked(view(parted[0]), view(parted[1]), take, copy, missing=0)
     if shows(type(obj), "__arrow_array__"):
-        given = _arrow_array(obj)
-        if shows(type(given), "__arrow_c_array__") or shows(type(given), "__arrow_c_stream__"):
-            return take(given, copy)
-        raise NotLendable.build(
-            f"{article(full_name(type(obj)))} gave by its __arrow_array__ {_said(obj, given)}, which is no Arrow array",
-            came=refusal.came,
-            tried=refusal.tried,
-            remedy="an __arrow_array__ that returns a pyarrow.Array or ChunkedArray",
-        )
+        who = f"this is {article(full_name(type(obj)))}"
+        return take(arrow_array(obj, who, refusal.came or full_name(type(obj))), copy)
     if isinstance(refusal, NotLendable) and refusal.fact is not None and refusal.fact.startswith("cannot lend "):
         if advice.is_table(type(obj)):
             raise no_column(obj)
@@ -267,24 +260,24 @@ def closed(obj: "Any", refusal: LendError, take: "Take", copy: "bool | None") ->
 _INTERFACES = ("__array_interface__", "__cuda_array_interface__")
 
 
-def _said(obj: "Any", given: "Any") -> str:
-    if given is None:
-        return "None"
-    return "itself" if given is obj else article(full_name(type(given)))
-
-
-def _arrow_array(obj: "Any") -> "Any":
+def arrow_array(obj: "Any", who: str, came: str, remedy: "str | None" = None) -> "Any":
+    """What an object gives by its `__arrow_array__`, which must be an Arrow array; `who` begins what a refusal says."""
     try:
-        return obj.__arrow_array__()
+        given = obj.__arrow_array__()
     except (LendError, MemoryError, RecursionError):
         raise
     except Exception as error:  # a method of somebody's: what it raises becomes ours, with it as the cause
         raise NotLendable.from_producer(
-            error,
-            f"{article(full_name(type(obj)))} does not lend its elements",
-            door="__arrow_array__()",
-            came=full_name(type(obj)),
+            error, f"{who}, whose __arrow_array__ raised", door="__arrow_array__()", came=came, remedy=remedy
         ) from error
+    if shows(type(given), "__arrow_c_array__") or shows(type(given), "__arrow_c_stream__"):
+        return given
+    said = "None" if given is None else "itself" if given is obj else article(full_name(type(given)))
+    raise NotLendable.build(
+        f"{who}, whose __arrow_array__ gave {said}, which is no Arrow array",
+        came=came,
+        remedy=remedy or "an __arrow_array__ that returns a pyarrow.Array or ChunkedArray",
+    )
 
 
 def _unmasked(obj: "Any", method: str) -> "tuple[Any, Any] | None":

@@ -14,7 +14,7 @@ from lend.adapters import pandas_kinds as kinds
 from lend.adapters.asking import guarded
 from lend.columns import building
 from lend.columns.nullness import Nulls
-from lend.errors import CopyRequired, LendError, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
+from lend.errors import CopyRequired, MalformedDescriptor, NotLendable, UnsupportedLayout, UnsupportedType
 from lend.protocols.classes import bases_of, full_name
 from lend.views.view import View
 
@@ -165,18 +165,7 @@ _AS_PANDAS = (
 def _foreign(values: "Any", name: str, wish: _Wish) -> "Column":
     """An array of somebody's, by the array of Arrow's that it makes."""
     who, came = full_name(type(values)), f"pandas {values.dtype!s:.60}[{len(values)}]"
-    try:
-        given = values.__arrow_array__()
-    except (LendError, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # a method of somebody's: what it raises becomes ours, with it as the cause
-        raise NotLendable.from_producer(
-            error,
-            f"{kinds.called(name)} is of {who}, whose __arrow_array__ raised",
-            door="__arrow_array__()",
-            came=came,
-            remedy=_AS_PANDAS,
-        ) from error
+    given = columns.arrow_array(values, f"{kinds.called(name)} is of {who}", came, _AS_PANDAS)
     made = wish.take(given, wish.copy)
     if len(made) != len(values):
         raise MalformedDescriptor.build(

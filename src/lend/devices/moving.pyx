@@ -13,7 +13,7 @@ from lend._core.column cimport (
     COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport DEVICE_CPU, READONLY, Record, check_layout, set_ndim, shape_of, strides_of
+from lend._core.record cimport C_CONTIGUOUS, DEVICE_CPU, READONLY, Record, check_layout, set_ndim, shape_of, strides_of
 from lend.columns.column cimport Column, children_of, dictionary_of, owner_of_buffer, twin
 from lend.dtypes.code cimport KIND_INT, KIND_UINT, Code, make_code
 from lend.protocols.arrow_check cimport offset_at
@@ -70,14 +70,8 @@ cdef Column one_moved(Column column, int kind, int ordinal, str why):
             roles.check_room(column, "child", len(children[0]), last, "elements")
     if facts.layout == LAYOUT_VIEWS:
         given["variadic"] = [copied(view, kind, ordinal, why) for view in variadic(column)]
-    for part in children:
-        if facts.layout == LAYOUT_STRUCT or facts.layout == LAYOUT_SPARSE:
-            part = part[begin:end]
-        elif facts.layout == LAYOUT_FIXED_LIST:
-            part = part[begin * facts.width:end * facts.width]
-        elif facts.layout == LAYOUT_LIST:
-            part = part[first:last]
-        below.append(moved(part, kind, ordinal, why))
+    for part in needed(facts, children, begin, end):
+        below.append(moved(part[first:last] if facts.layout == LAYOUT_LIST else part, kind, ordinal, why))
     nulls = column.nulls
     made = building.build(
         column.dtype, facts.length, given, "none" if nulls.missing is not None and "validity" not in given else nulls,
@@ -85,6 +79,15 @@ cdef Column one_moved(Column column, int kind, int ordinal, str why):
     if facts.layout == LAYOUT_STRUCT or facts.buffers[FIRST] is not NULL:
         (<Column> made).record.null_count = facts.null_count
     return building.vouched(made, column)
+
+
+cdef list needed(const ColumnRecord* facts, tuple children, Py_ssize_t begin, Py_ssize_t end):
+    """What is needed of the children whose elements lie where those of the column do; the others are left whole."""
+    if facts.layout == LAYOUT_STRUCT or facts.layout == LAYOUT_SPARSE:
+        return [part[begin:end] for part in children]
+    if facts.layout == LAYOUT_FIXED_LIST:
+        return [part[begin * facts.width:end * facts.width] for part in children]
+    return list(children)
 
 
 cdef View lying(Column column, int place, Py_ssize_t begin, Py_ssize_t end):
@@ -183,11 +186,11 @@ cdef list variadic(Column column):
                  make_code(KIND_UINT, 8), 1) for i in range(count)]
 
 
-def told(Column column not None):
-    """Whether the host may read all of a column, and how many bytes are copied where it may not: None where only the
-    memory itself says. Nothing is waited for, and nothing is read."""
+def told(Column column not None, bint away):
+    """Whether the host may read all of a column, and how many bytes are copied where it may not, or, `away`, to a
+    device: None where only the memory itself says. Nothing is waited for, and nothing is read."""
     cdef ColumnRecord* facts = &column.record
-    cdef Py_ssize_t base
+    cdef Py_ssize_t begin, end
     cdef View view
     shared, nbytes = True, 0
     if facts.flags & COLUMN_CHUNKED:
@@ -195,18 +198,24 @@ def told(Column column not None):
     else:
         column = twin(column)
         facts = &column.record
-        base = facts.offset - (facts.offset & 7)
+        begin, end = facts.offset - (facts.offset & 7), facts.offset + facts.length
+        masked = facts.nulls in (NULLS_BITMASK, NULLS_BYTEMASK)
         for place, _ in roles.places(facts.layout):
-            if facts.buffers[place] is NULL or (place == SECOND and facts.layout == LAYOUT_OFFSETS):
+            if facts.buffers[place] is NULL or (place == VALIDITY and not masked) or (
+                    place == SECOND and facts.layout == LAYOUT_OFFSETS):
                 continue
-            view = lying(column, place, base, facts.offset + facts.length)
+            view = lying(column, place, begin, end)
             shared = shared and (not view.nbytes or access.access(view).host is True)
-            nbytes = nbytes + view.nbytes
-        parts = [*children_of(column), *([] if dictionary_of(column) is None else [dictionary_of(column)])]
-        if facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST, LAYOUT_VIEWS) or (parts and facts.offset):
+            # what lies apart on the host is put in order there first
+            apart = away and view.record.device_type == DEVICE_CPU and not view.record.flags & C_CONTIGUOUS
+            nbytes = nbytes + (2 * view.nbytes if apart else view.nbytes)
+        parts = needed(facts, children_of(column), begin, end)
+        if dictionary_of(column) is not None:
+            parts.append(dictionary_of(column))
+        if facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST, LAYOUT_VIEWS):
             nbytes = None
     for part in parts:
-        also, more = told(part)
+        also, more = told(part, away)
         shared = shared and also
         nbytes = None if nbytes is None or more is None else nbytes + more
     return shared, nbytes

@@ -64,7 +64,7 @@ def explain(
         from lend.plan.surveys import survey
 
         return survey(obj, copy, alias_readonly)
-    from lend.plan import planner
+    from lend.plan import drawing
 
-    drawn = planner.draw(obj, target, copy, device, nulls, alias_readonly, options, looking=True)
+    drawn = drawing.draw(obj, target, copy, device, nulls, alias_readonly, options, looking=True)
     return drawn.written_down()

@@ -382,7 +382,7 @@ def _as_array(
     alias_readonly: bool,
 ) -> "Draft | ArraysDraft":
     """A column or table as arrays; of classes that take one column as an array, by the View that it is."""
-    from lend.plan import planner
+    from lend.plan import drawing, planner
 
     if target is None or frame_arrays.serves(target):
         return frame_arrays.draw(draft, target, copy, nulls, options, alias_readonly)
@@ -393,6 +393,6 @@ def _as_array(
             came=draft.came,
             remedy='lend.to(x, "pyarrow"), or each column by itself, without nulls=',
         )
-    drawn = planner.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
+    drawn = drawing.draw(draft.thing.view(), target, copy, None, None, alias_readonly, options)
     assert isinstance(drawn, planner.Draft)
     return drawn

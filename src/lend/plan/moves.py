@@ -93,7 +93,7 @@ class Moved:
         if not column.device.is_host or not self.where.is_host:
             from lend.devices import moving
 
-            shared, nbytes = moving.told(column)
+            shared, nbytes = moving.told(column, not self.where.is_host)
         elif copy is not True:
             return  # it is there
         if shared and self.where.is_host and copy is not True:

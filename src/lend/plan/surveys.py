@@ -4,7 +4,7 @@ from lend._core.letting_go import lets_go
 from lend.adapters.frame_takers import TAKERS
 from lend.adapters.rules import is_installed
 from lend.errors import LendError
-from lend.plan import frame_words, frames, planner, routing, targets, unchanged
+from lend.plan import drawing, frame_words, frames, planner, routing, targets, unchanged
 from lend.plan.steps import Plan, amount, verdict_of
 from lend.protocols.classes import module_of
 from lend.views.buffers import Buffer
@@ -20,7 +20,7 @@ __all__ = ["survey"]
 @lets_go
 def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False) -> Plan:
     """What came, and to which installed libraries it can go, and how, under the keywords that `to` would get."""
-    planner.check_copy(copy)
+    drawing.check_copy(copy)
     cls = type(obj)
     if module_of(cls) in routing.OURS or routing.is_frame(cls):
         return _of_columns(obj, copy, bool(alias_readonly))
@@ -42,7 +42,7 @@ def survey(obj: "Any", copy: "bool | None" = None, alias_readonly: bool = False)
         library = targets.library(name)
         if library.package and not is_installed(name):
             continue
-        if draft.source == planner.PLAIN and planner.goes_as_a_column(draft.facts, name):
+        if draft.source == planner.PLAIN and drawing.goes_as_a_column(draft.facts, name):
             told = _by_themselves(draft.facts.view, {name: name}, copy, alias_readonly)[name]
             verdicts[name] = told if isinstance(told, str) else verdict_of(told, taking=True)
             continue
@@ -81,7 +81,7 @@ def _by_themselves(
     found: dict[str, Plan | str] = {}
     for name, aim in aims.items():
         try:
-            drawn = planner.draw(obj, aim, copy, None, None, alias_readonly, {}, looking=True)
+            drawn = drawing.draw(obj, aim, copy, None, None, alias_readonly, {}, looking=True)
             found[name] = drawn.written_down()
         except LendError as refusal:
             found[name] = f"refused: {refusal.fact}"

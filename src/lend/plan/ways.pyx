@@ -1,4 +1,4 @@
-"""`lend.to`: by a way that is known when nothing is to be done but to hand over, else by the planner.
+"""`lend.to`: by a way that is known when nothing is to be done but to hand over, else by the drawing.
 
 What the planner said of a target, a dtype and a layout class is remembered, so that it need not be asked for each View.
 """
@@ -20,7 +20,7 @@ from lend.dtypes.code cimport KIND_DATETIME, KIND_TIMEDELTA, code_word
 from lend.front cimport protocol_known, quiet_view
 from lend.views.view cimport View
 
-from lend.plan import planner
+from lend.plan import drawing
 
 cdef extern from *:
     """
@@ -119,7 +119,7 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
     b'1234'
     """
     seldom()
-    return planner.draw(obj, target, copy, device, nulls, alias_readonly, options).carry_out()
+    return drawing.draw(obj, target, copy, device, nulls, alias_readonly, options).carry_out()
 
 
 cdef enum:
@@ -176,7 +176,7 @@ cdef PyObject* long_way(object obj, object target, View view, list refused) noex
     """By the planner, which gets the View that was taken, or the refusal, so that the producer is asked once."""
     seldom()
     try:
-        made = planner.draw(obj, target, None, None, None, False, {}, view, refused).carry_out()
+        made = drawing.draw(obj, target, None, None, None, False, {}, view, refused).carry_out()
         Py_INCREF(made)
         return <PyObject*> made
     except BaseException as error:  # noqa: BLE001 - set again for the caller, who is in C
@@ -189,7 +189,7 @@ cdef int find_way(View view, object target, Way* way, uint64_t dtype, uint32_t l
     seldom()
     cdef PyObject* old
     try:
-        give = planner.quick(target, view)
+        give = drawing.quick(target, view)
     except (BufferError, ValueError, TypeError, ImportError):
         return 0
     except BaseException as error:  # noqa: BLE001 - an interrupt, say: set again for the caller, who is in C
