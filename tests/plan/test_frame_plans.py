@@ -133,7 +133,8 @@ def test_codes_and_categories_that_polars_writes_anew_are_told_as_its_copy(made,
     source = series if made == "Series" else pl.DataFrame({"c": series, "n": [1, 2, 3]})
     if made == "narwhals":
         source = pytest.importorskip("narwhals").from_native(source)
-    held = [lend.table({"c": series})["c"].buffers["data"] for _ in range(2)]  # both: what is given back may be had again
+    # Both are held: an address that was given back may be had again.
+    held = [lend.table({"c": series})["c"].buffers["data"] for _ in range(2)]
     assert held[0].ptr != held[1].ptr  # polars 2.1; where they lie there, nothing is to be told
     plan = lend.explain(source, target, **({"storage": True} if target == "numpy" else {}))
     assert [(step.who, step.nbytes) for step in plan.copies if step.who == "producer"] == [("producer", 12 + 2 * 16)]
