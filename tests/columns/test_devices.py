@@ -8,7 +8,7 @@ import lend
 from lend import Column, DType
 from lend.columns import converting
 from lend.columns.nullness import Nulls
-from lend.errors import NotHostAccessible, UnsupportedType
+from lend.errors import NotHostAccessible, UnsupportedLayout, UnsupportedType
 from support.counting import CountingDLPack
 from support.device_producers import CudaInterface
 
@@ -131,9 +131,55 @@ MIXED = {
 
 
 @pytest.mark.parametrize("case", MIXED)
-def test_a_column_is_on_one_device_with_all_below_it(case):
-    with pytest.raises(UnsupportedType, match="is on another device than what came before it"):
-        MIXED[case]()
+def test_a_column_on_several_devices_names_them_and_is_on_none(case):
+    column = MIXED[case]()
+    with pytest.raises(UnsupportedLayout, match=r"is on several devices \(.* on c"):
+        column.device
+    assert "cpu" in repr(column)
+    assert "cuda:?" in repr(column)
+
+
+@pytest.mark.parametrize("case", MIXED)
+@pytest.mark.parametrize("reader", READERS)
+def test_no_host_reads_a_column_of_which_a_part_is_on_a_device(case, reader):
+    column = MIXED[case]()
+    with pytest.raises((NotHostAccessible, UnsupportedLayout)):
+        READERS[reader](column)
+
+
+GIVERS = {
+    "an Arrow device array": lambda column: column.__arrow_c_device_array__(),
+    "an Arrow device stream": lambda column: column.__arrow_c_device_stream__(),
+    "the device of DLPack": lambda column: column.__dlpack_device__(),
+    "an interface of CUDA": lambda column: column.cuda_array_interface(mask=True),
+    "a table": lambda column: lend.table({"a": column}).__arrow_c_device_stream__(),
+    "a table of one batch": lambda column: lend.table({"a": column}).__arrow_c_device_array__(),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+@pytest.mark.parametrize("giver", GIVERS)
+def test_what_has_a_word_for_one_device_is_given_no_column_of_several(case, giver):
+    with pytest.raises(UnsupportedLayout, match=r"is on several devices(?s:.*)device=.cpu"):
+        GIVERS[giver](MIXED[case]())
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_a_part_of_a_column_on_several_devices_knows_where_each_buffer_is(case):
+    column = MIXED[case]()
+    assert {role: str(part.device) for role, part in column[1:2].buffers.items()} == {
+        role: str(part.device) for role, part in column.buffers.items()
+    }
+
+
+def test_each_buffer_tells_its_own_device():
+    column = MIXED["a mask of the host"]()
+    assert {role: str(part.device) for role, part in column.buffers.items()} == {"data": "cuda:?", "validity": "cpu"}
+
+
+def test_what_has_no_bytes_puts_no_column_on_several_devices():
+    column = Column.from_buffers("utf8", 3, {"offsets": lying("<i4", 4), "data": b""})
+    assert column.device == "cuda:?"
 
 
 def test_a_child_without_memory_is_wherever_its_parent_is():

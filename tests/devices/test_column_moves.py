@@ -240,13 +240,3 @@ show(wrong, told)
     assert wrong == []
     assert told or name in ("text", "large text", "views", "lists", "lists of text", "structs", "categories", "runs",
                             "unions")  # fmt: skip
-
-
-def test_an_option_of_arrays_is_no_option_of_columns():
-    assert found("""
-there = lend.to(lend.column(COLUMNS["nulls"]), device="cuda:0")
-try:
-    lend.to(there, device="cpu", sync="none")
-except lend.errors.UnsupportedType as refusal:
-    show(str(refusal).splitlines()[0])
-""") == ["sync='none' is for arrays: of a column each buffer is waited for by what is known of its work"]

@@ -11,8 +11,8 @@ from lend._core.column cimport (
     VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport HANDLE, READONLY, Record, read_by_host, shape_of, strides_of
-from lend.columns.column cimport Column, chunked, new_column, twin
+from lend._core.record cimport HANDLE, READONLY, Record, byte_count, on_host, shape_of, strides_of
+from lend.columns.column cimport Column, chunked, new_column, put_device, twin
 from lend.dtypes.code cimport (
     KIND_UINT, code_hides_objects, code_is_swapped, code_itemsize, code_word, make_code,
 )
@@ -34,6 +34,8 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
     cdef Layout layout
     cdef bytes format
     cdef list holders = [None, None, None]
+    cdef list places = [None, None, None]
+    cdef list others = []
     record.flags = 0
     record.length = roles.count("length", length)
     record.offset = roles.count("offset", offset)
@@ -67,15 +69,13 @@ def build(dtype, length, given, nulls, offset, children, dictionary, name, metad
     for place, role in roles.places(record.layout):
         part = given.get(role)
         if part is not None:
-            holders[place] = lay(made, place, role, part)
-    made.views = tuple([pinned(made, part) for part in given.get("variadic", ())])
+            holders[place] = lay(made, place, role, part, places)
+    made.views = tuple([pinned(made, part, others) for part in given.get("variadic", ())])
     made.holder = tuple(holders)
-    for child in made.parts or ():
-        below(made, <Column?> child)
-    if made.words is not None:
-        below(made, made.words)
-    if not record.device_type:
-        record.device_type = 1
+    for child in (*(made.parts or ()), made.words):
+        if child is not None and lies_somewhere(<Column?> child):
+            others.append(((<Column> child).record.device_type, (<Column> child).record.device_id, True))
+    settle(made, places, others)
     check_extents(made)
     if leads(made):
         record.flags |= COLUMN_UNVOUCHED
@@ -101,19 +101,24 @@ def vouched(Column made not None, Column source=None):
     return made
 
 
-cdef int on_device(Column made, part, int device_type, int device_id) except -1:
-    """Note the device; a column is on one, with all below it: who reads it asks for its device alone."""
-    cdef ColumnRecord* facts = &made.record
-    if not facts.device_type:
-        facts.device_type = device_type
-        facts.device_id = device_id
-    elif facts.device_type != device_type or facts.device_id != device_id:
-        raise roles.elsewhere(part)
+cdef int settle(Column made, list places, list others) except -1:
+    """Note where the column is, with all below it; one on several devices is on none, and knows that of each buffer.
+
+    What has no bytes is wherever the rest is.
+    """
+    told = [each for each in (*places, *others) if each is not None]
+    found = list(dict.fromkeys([each[:2] for each in told if each[2]] or [each[:2] for each in told])) or [(1, 0)]
+    if len(found) == 1:
+        made.record.device_type, made.record.device_id = found[0]
+    if len(found) > 1 or not made.record.device_type:
+        made.record.device_type = 0
+        made.record.device_id = -1
+        made.places = tuple([(1, 0) if each is None else each[:2] for each in places])
     return 0
 
 
-cdef Owner buffer_on_device(Column made, str role, View part, Record* record):
-    """The facts of a buffer and its owner, its device and whether it may be written to noted."""
+cdef Owner facts_of(Column made, str role, View part, Record* record):
+    """The facts of a buffer and its owner; whether it may be written to is noted."""
     cdef Owner owner = hold(part, record)
     if code_hides_objects(record.dtype):
         raise roles.of_objects(role)
@@ -121,15 +126,7 @@ cdef Owner buffer_on_device(Column made, str role, View part, Record* record):
         raise roles.refusals.of_a_handle(part.device, part._describe())
     if record.flags & READONLY:
         made.record.flags |= COLUMN_READONLY
-    on_device(made, role, record.device_type, record.device_id)
     return owner
-
-
-cdef int below(Column made, Column column) except -1:
-    """Note the device of a child or dictionary; one without any memory is wherever the others are."""
-    if lies_somewhere(column):
-        on_device(made, column, column.record.device_type, column.record.device_id)
-    return 0
 
 
 cdef bint lies_somewhere(Column column) except -1:
@@ -143,10 +140,11 @@ cdef bint lies_somewhere(Column column) except -1:
     return False
 
 
-cdef View pinned(Column made, View part):
+cdef View pinned(Column made, View part, list others):
     """One data buffer of views, as a View that nobody else can release."""
     cdef Record record
-    cdef Owner owner = buffer_on_device(made, "variadic", part, &record)
+    cdef Owner owner = facts_of(made, "variadic", part, &record)
+    others.append((record.device_type, record.device_id, byte_count(&record) > 0))
     if shape_of(&record)[0] > 1 and strides_of(&record)[0] != record.itemsize:
         raise roles.has_gaps("variadic")
     if code_word(record.dtype) != code_word(make_code(KIND_UINT, 8)):
@@ -163,16 +161,17 @@ cdef int set_nulls(Column made, form) except -1:
     return 0
 
 
-cdef Owner lay(Column made, int place, str role, View part):
-    """Put one buffer in its place; its owner."""
+cdef Owner lay(Column made, int place, str role, View part, list places):
+    """Put one buffer in its place, and note where it is; its owner."""
     cdef ColumnRecord* record = &made.record
     cdef Record told
-    cdef Owner owner = buffer_on_device(made, role, part, &told)
+    cdef Owner owner = facts_of(made, role, part, &told)
     cdef Py_ssize_t step = strides_of(&told)[0]
     cdef Py_ssize_t count = shape_of(&told)[0]
     cdef Py_ssize_t width = told.itemsize
     cdef Py_ssize_t wanted = 1
     record.buffers[place] = told.data
+    places[place] = (told.device_type, told.device_id, byte_count(&told) > 0)
     if place != VALIDITY:
         wanted = roles.width_of(record.layout, place, record.width)
     # bits may be told by words of any width
@@ -206,6 +205,7 @@ cdef int check_extents(Column made) except -1:
     cdef Py_ssize_t end = record.offset + record.length
     cdef Py_ssize_t need
     cdef int64_t first, last
+    cdef Record told
     if record.nulls == NULLS_BITMASK:
         roles.check_room(made, "validity", record.sizes[VALIDITY], (end + 7) >> 3, "bytes")
     if record.layout == LAYOUT_NULL or not record.length:
@@ -226,7 +226,8 @@ cdef int check_extents(Column made) except -1:
     if record.layout == LAYOUT_LIST_VIEW or record.layout == LAYOUT_DENSE:
         roles.check_room(made, "sizes" if record.layout == LAYOUT_LIST_VIEW else "offsets", record.sizes[SECOND],
                          end * (record.width if record.layout == LAYOUT_LIST_VIEW else 4), "bytes")
-    if (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST) and read_by_host(record.device_type):
+    put_device(made, FIRST, &told)
+    if (record.layout == LAYOUT_OFFSETS or record.layout == LAYOUT_LIST) and on_host(&told):
         first = offset_at(record.buffers[FIRST], record.offset, record.width)
         last = offset_at(record.buffers[FIRST], end, record.width)
         if first < 0 or last < first:

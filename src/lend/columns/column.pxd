@@ -3,6 +3,7 @@ cimport cython
 
 from lend._core.arrow_owners cimport SchemaOwner
 from lend._core.column cimport ColumnRecord
+from lend._core.record cimport Record
 
 
 @cython.final
@@ -19,6 +20,7 @@ cdef class Column:
     cdef Py_ssize_t counted      # nulls, those that a dictionary bears among them; -1: not counted yet
     cdef tuple views             # of text in views that came by no Arrow array: Views of where the longer ones lie
     cdef object origin           # what it was taken from, while nothing is changed
+    cdef tuple places            # of one on several devices (record.device_type is 0): (type, id) of each buffer
     cdef object __weakref__
 
 # what columns/giving.pyx does for a Column, once it is loaded
@@ -37,3 +39,4 @@ cdef Column dictionary_of(Column column)
 cdef object owner_of_buffer(Column column, int place)
 cdef Py_ssize_t buffer_size(Column column, int place) except -1
 cdef object dtype_of(Column column)
+cdef int put_device(Column column, int place, Record* record) except -1

@@ -64,7 +64,7 @@ cdef class Column:
     metadata : dict of bytes to bytes
         What the producer told besides.
     device : Device
-        Where the memory is.
+        Where the memory is. Buffers may be on several devices: then each of `buffers` tells its own.
     owner : Owner
         The lease; where each buffer came with one of its own, a tuple of them.
 
@@ -215,11 +215,14 @@ cdef class Column:
 
     @property
     def device(self):
-        """Where the memory is."""
+        """Where the memory is; of a column whose buffers are on several devices UnsupportedLayout, which names them."""
         held(self)
         made = devices.get(self.record.device_type)
         if made is not None:
             return made
+        if not self.record.device_type:
+            from lend.columns import refusals
+            raise refusals.on_several(self)
         from lend.device import Device
         made = Device(self.record.device_type, self.record.device_id)
         return devices.setdefault(1, made) if self.record.device_type == 1 else made
@@ -451,8 +454,8 @@ cdef class Column:
         alive."""
         from lend.columns import converting
         held(self)
-        if self.record.device_type in (2, 10):
-            return call_hook("column_moved")(self, self.record.device_type, self.record.device_id, "compact()")
+        if self.record.device_type in (0, 2, 10):
+            return call_hook("column_moved")(self, 0, 0, "compact()")
         return converting.compact(self)
 
     def array_interface(self, bint mask=False):
@@ -491,8 +494,7 @@ cdef class Column:
 
     def __dlpack_device__(self):
         """DLPack: (device type, device id)."""
-        held(self)
-        return (self.record.device_type, self.record.device_id)
+        return (self.device.type, self.record.device_id)
 
     @property
     def __array_interface__(self):
@@ -528,6 +530,8 @@ cdef class Column:
     def __deepcopy__(self, memo):
         from lend.columns import converting
         held(self)
+        if self.record.device_type in (0, 2, 10):
+            return call_hook("column_moved")(self, 0, 0, "copy.deepcopy")
         return converting.compact(self, "copy.deepcopy")
 
     def __reduce_ex__(self, protocol):

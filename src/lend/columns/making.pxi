@@ -4,7 +4,7 @@ from lend._core.arrow_layout cimport (
 )
 from lend._core.arrow_owners cimport ArrowOwner, SchemaOwner
 from lend._core.column cimport FIRST, VALIDITY, ColumnRecord
-from lend._core.record cimport PY_SSIZE_T_MAX, read_by_host
+from lend._core.record cimport PY_SSIZE_T_MAX, Record, read_by_host
 from lend.protocols.arrow_check cimport offset_at
 
 
@@ -93,6 +93,7 @@ cdef Column twin(Column column):
         made.sentinel = column.sentinel
         made.counted = column.counted
         made.views = column.views
+        made.places = column.places
     return made
 
 
@@ -114,6 +115,17 @@ cdef object dtype_of(Column column):
     if column.kind is None:
         column.kind = arrow.dtype_of_schema(column.record.type)
     return column.kind
+
+
+cdef int put_device(Column column, int place, Record* record) except -1:
+    """Note in a record of one buffer where that is."""
+    record.device_type = column.record.device_type
+    record.device_id = column.record.device_id
+    if column.places is not None:
+        kind, number = <tuple> column.places[place]
+        record.device_type = kind
+        record.device_id = number
+    return 0
 
 
 cdef object owner_of_buffer(Column column, int place):

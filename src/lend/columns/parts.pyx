@@ -14,7 +14,7 @@ from lend._core.column cimport (
 )
 from lend._core.owners cimport MemoryOwner, Owner, allocate
 from lend._core.record cimport READONLY, Record, check_layout, read_by_host, set_ndim, shape_of, strides_of
-from lend.columns.column cimport Column, buffer_size, dtype_of, held, owner_of_buffer, single, twin
+from lend.columns.column cimport Column, buffer_size, dtype_of, held, owner_of_buffer, put_device, single, twin
 from lend.dtypes.code cimport (
     KIND_BFLOAT, KIND_BOOL, KIND_COMPLEX, KIND_DATETIME, KIND_FLOAT, KIND_INT, KIND_TIMEDELTA, KIND_UINT, Code,
     code_hides_objects, make_code,
@@ -31,28 +31,28 @@ from lend.errors import LendError
 cdef tuple PLAIN = (KIND_BOOL, KIND_INT, KIND_UINT, KIND_FLOAT, KIND_BFLOAT, KIND_COMPLEX)
 
 
-cdef inline void strided(Record* record, const ColumnRecord* facts, char* data, Py_ssize_t count, Py_ssize_t step,
-                         Code code, Py_ssize_t itemsize) noexcept:
-    """So many elements on a line."""
+cdef int strided(Record* record, Column column, int place, char* data, Py_ssize_t count, Py_ssize_t step, Code code,
+                 Py_ssize_t itemsize) except -1:
+    """So many elements of a buffer on a line."""
     record.data = data
     record.itemsize = <unsigned int> itemsize
     record.exports = 0
     record.dtype = code
-    record.device_id = facts.device_id
-    record.device_type = facts.device_type
-    record.flags = READONLY if facts.flags & COLUMN_READONLY else 0
+    put_device(column, place, record)
+    record.flags = READONLY if column.record.flags & COLUMN_READONLY else 0
     set_ndim(record, 1)
     shape_of(record)[0] = count
     strides_of(record)[0] = step
+    return 0
 
 
-cdef Buffer lined(Owner owner, Column column, char* data, Py_ssize_t size, Code code, Py_ssize_t width):
+cdef Buffer lined(Owner owner, Column column, int place, char* data, Py_ssize_t size, Code code, Py_ssize_t width):
     """So many bytes that lie side by side, which are handed on as elements of that width."""
     cdef Buffer made = Buffer.__new__(Buffer)
     if width < 1 or size % width or code.kind not in PLAIN:
         code = make_code(KIND_UINT, 8)
         width = 1
-    strided(&made.record, &column.record, data, size // width, width, code, width)
+    strided(&made.record, column, place, data, size // width, width, code, width)
     check_layout(&made.record)
     made.holder = owner
     return made
@@ -63,7 +63,7 @@ cdef object nothing(Column column, Py_ssize_t zeros, Code code, Py_ssize_t width
     cdef MemoryOwner owner = allocate(8)
     for i in range(8):
         owner.address[i] = 0
-    made = lined(owner, column, owner.address, zeros, code, width)
+    made = lined(owner, column, FIRST, owner.address, zeros, code, width)
     made.record.device_type = 1
     made.record.device_id = 0
     made.record.flags |= READONLY
@@ -103,10 +103,10 @@ cdef object bytes_at(Column column, int place):
     else:
         step = facts.steps[0] if place == VALIDITY and facts.nulls == NULLS_BYTEMASK else width
     if step != width or code_hides_objects(code):
-        strided(&record, facts, start, facts.offset + facts.length, step, code, width)
+        strided(&record, column, place, start, facts.offset + facts.length, step, code, width)
         check_layout(&record)
         return bytes_of(<Owner?> owner, &record)
-    made = lined(<Owner?> owner, column, start, buffer_size(column, place), code, width)
+    made = lined(<Owner?> owner, column, place, start, buffer_size(column, place), code, width)
     if place == FIRST and facts.layout == LAYOUT_VIEWS:
         rows = made.record.dims[0] // 16
         set_ndim(&made.record, 2)
@@ -116,6 +116,18 @@ cdef object bytes_at(Column column, int place):
         strides_of(&made.record)[1] = 1
         check_layout(&made.record)
     return made
+
+
+def is_on_several(Column column not None):
+    """Whether its buffers, or what is below it, are on different devices."""
+    held(column)
+    return not column.record.device_type
+
+
+def known_nulls(Column column not None):
+    """Nulls that are known without a look at a column of one chunk; None where they are not."""
+    held(column)
+    return None if column.record.null_count < 0 else column.record.null_count
 
 
 def buffers(Column column):
@@ -138,7 +150,7 @@ def buffers(Column column):
         owner = <Owner?> column.holder
         count = facts.node.n_buffers - 3
         found["variadic"] = tuple([
-            lined(owner, column, <char*> facts.node.buffers[2 + i],
+            lined(owner, column, SECOND, <char*> facts.node.buffers[2 + i],
                   offset_at(facts.node.buffers[2 + count], i, 8), make_code(KIND_UINT, 8), 1) for i in range(count)])
     elif facts.layout == LAYOUT_VIEWS:
         found["variadic"] = tuple([part.buffer for part in column.views or ()])
@@ -160,8 +172,8 @@ def view(Column column):
         count = column.null_count
         if count:
             raise refusals.has_nulls(column, count)
-    strided(&record, facts, facts.buffers[FIRST] + facts.offset * facts.steps[1], facts.length, facts.steps[1],
-            kind.code, facts.width)
+    strided(&record, column, FIRST, facts.buffers[FIRST] + facts.offset * facts.steps[1], facts.length,
+            facts.steps[1], kind.code, facts.width)
     if not facts.length or holder is None:
         record.data = NULL
         record.dims[0] = 0 if holder is None else facts.length
@@ -202,7 +214,7 @@ cdef View lying_from(Column column, int place, Py_ssize_t first, Py_ssize_t step
     cdef Record record
     cdef ColumnRecord* facts = &column.record
     cdef Py_ssize_t count = facts.offset + facts.length - first
-    strided(&record, facts, facts.buffers[place] + first * step if count else NULL, count, step, code, width)
+    strided(&record, column, place, facts.buffers[place] + first * step if count else NULL, count, step, code, width)
     check_layout(&record)
     return view_of(<Owner?> owner_of_buffer(column, place), &record)
 

@@ -21,7 +21,39 @@ def came(column: "Column", nulls: str = "") -> str:
     named = f" {column.name!r}" if column.name else ""
     parts = "" if chunks == 1 else f" in {chunks} chunks"
     lent = f", lent by {' and '.join(lenders)}" if lenders else ""
-    return f"{_dtype(column)}[{len(column)}]{parts}{named} on {column.device}{nulls}{lent}"
+    return f"{_dtype(column)}[{len(column)}]{parts}{named} on {where(column)}{nulls}{lent}"
+
+
+def where(column: "Column") -> str:
+    """The device; of buffers on several each with its own."""
+    from lend.columns.parts import is_on_several
+
+    if not is_on_several(column):
+        return str(column.device)
+    return f"several devices ({', '.join(f'{what} on {device}' for what, device in _places(column))})"
+
+
+def _places(column: "Column") -> "list[tuple[str, str]]":
+    """What a column is made of, and where that is."""
+    found = []
+    for chunk in column.chunks[:1]:
+        for role, part in chunk.buffers.items():
+            one = part if isinstance(part, tuple) else (part,)
+            found += [(role, str(buffer.device)) for buffer in one if buffer.nbytes]
+        inner = [(child.name or f"child {place}", child) for place, child in enumerate(chunk.children)]
+        if chunk.dictionary is not None:
+            inner.append(("dictionary", chunk.dictionary))
+        found += [(name, where(child)) for name, child in inner]
+    return list(dict.fromkeys(found))
+
+
+def on_several(column: "Column") -> LendError:
+    return UnsupportedLayout.build(
+        f"{named(column)} is on {where(column)}, and one was asked for",
+        came=came(column),
+        remedy='lend.to(x, device="cpu"), or another device, which brings all of it there; or column.buffers, each of '
+        "which tells its own",
+    )
 
 
 def _dtype(column: "Column") -> str:
@@ -42,7 +74,7 @@ def shown(column: "Column") -> str:
         except LendError as error:
             return f"<Column, {error.fact}>"
     try:
-        count = column.null_count if column.device.is_host else 0
+        count = column.null_count if where(column) == "cpu" else 0
     except LendError:  # what contradicts itself is shown all the same
         return f"<Column {came(column, ', nulls that cannot be counted')}>"
     return f"<Column {came(column, _counted(count))}>"
@@ -168,11 +200,17 @@ def no_event(column: "Column") -> LendError:
     )
 
 
+_BY_ARROW = '"pyarrow"'
+_ON_HOST = '"pyarrow", device="cpu"'
+
+
 def not_pickled(lent: "Any") -> NotLendable:
+    columns = (lent,) if not hasattr(lent, "is_lazy") else () if lent.is_lazy else lent.columns
+    away = any(not column.released and where(column) != "cpu" for column in columns)
     return NotLendable.build(
         f"a {type(lent).__name__} is not pickled",
         came=repr(lent)[1:-1],
-        remedy='lend.to(x, "pyarrow"), which pickles; what comes back lend takes again',
+        remedy=f"lend.to(x, {_ON_HOST if away else _BY_ARROW}), which pickles; what comes back lend takes again",
     )
 
 

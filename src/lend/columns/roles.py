@@ -79,14 +79,6 @@ def other_order(column: "Column", role: str) -> UnsupportedType:
     )
 
 
-def elsewhere(part: "str | Column") -> UnsupportedType:
-    what = f"the buffer {part!r}" if isinstance(part, str) else f"the child or dictionary {part.name!r}"
-    return UnsupportedType.build(
-        f"{what} is on another device than what came before it, and a column is on one",
-        remedy="buffers, children and dictionary of one device",
-    )
-
-
 def of_objects(role: str) -> UnsupportedType:
     return UnsupportedType.build(
         f"the buffer {role!r} is of pointers to Python objects, and no column counts the references in it",

@@ -1,15 +1,17 @@
 """Columns on devices as the host may read them now: each buffer by its row of the table, its work waited for."""
 from lend._core.arrow_layout cimport LAYOUT_VIEWS
 from lend._core.record cimport DEVICE_CPU, byte_count
-from lend.columns.column cimport Column, children_of, dictionary_of, twin
+from lend.columns.column cimport Column, children_of, dictionary_of, put_device, twin
 from lend.columns.parts cimport bytes_at
 from lend.views.buffers cimport Buffer
 
 from lend.devices.access import on_host as buffer_on_host
 
 
-def on_host(Column column):
+def on_host(Column column, sync=None):
     """The same column over the same memory and owners, on the device "cpu"; itself, if it is there already.
+
+    `sync` says what each buffer is waited for, as `access.on_host` has it.
 
     Raises
     ------
@@ -29,18 +31,18 @@ def on_host(Column column):
         raise not_host(column, None)
     made.record.device_type = DEVICE_CPU
     made.record.device_id = 0
+    made.places = None
     # in this order: how long text is its last offset says
     for place in range(3):
         if made.record.buffers[place] is NULL:
             continue
         told = bytes_at(made, place)
-        told.record.device_type = column.record.device_type
-        told.record.device_id = column.record.device_id
+        put_device(column, place, &told.record)
         if byte_count(&told.record):
-            here = buffer_on_host(told)
+            here = buffer_on_host(told, sync)
             made.record.buffers[place] += here.record.data - told.record.data
     if made.parts is not None:
-        made.parts = tuple([on_host(part) for part in made.parts])
+        made.parts = tuple([on_host(part, sync) for part in made.parts])
     if made.words is not None:
-        made.words = on_host(made.words)
+        made.words = on_host(made.words, sync)
     return made

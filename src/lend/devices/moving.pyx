@@ -14,27 +14,34 @@ from lend._core.column cimport (
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport C_CONTIGUOUS, DEVICE_CPU, READONLY, Record, check_layout, set_ndim, shape_of, strides_of
-from lend.columns.column cimport Column, children_of, dictionary_of, owner_of_buffer, twin
+from lend.columns.column cimport Column, children_of, dictionary_of, owner_of_buffer, put_device, twin
 from lend.dtypes.code cimport KIND_INT, KIND_UINT, Code, make_code
 from lend.protocols.arrow_check cimport offset_at
+from lend.views.values cimport fresh_copy
 from lend.views.view cimport View, view_of
 
 from lend._core.letting_go import lets_go
 from lend.columns import building, roles
 from lend.devices import access, copying
+from lend.protocols.refusals import not_host
+
+cdef enum:
+    CUDA = 2
+    ROCM = 10
 
 
 @lets_go
-def moved(Column column not None, int kind, int ordinal, str why):
-    """The elements of a column in fresh memory on a device (DLPack's code and number), or on the host (1, 0)."""
+def moved(Column column not None, int kind, int ordinal, str why, sync=None):
+    """The elements of a column in fresh memory on a device (DLPack's code and number), or on the host (1, 0); with
+    kind 0 each buffer where it is. `sync`: what each copy is ordered after, as `copying` has it."""
     if column.record.flags & COLUMN_CHUNKED:
         if not column.parts:
             return column
-        return building.of_chunks([moved(<Column> part, kind, ordinal, why) for part in column.parts])
-    return one_moved(twin(column), kind, ordinal, why)
+        return building.of_chunks([moved(<Column> part, kind, ordinal, why, sync) for part in column.parts])
+    return one_moved(twin(column), kind, ordinal, why, sync)
 
 
-cdef Column one_moved(Column column, int kind, int ordinal, str why):
+cdef Column one_moved(Column column, int kind, int ordinal, str why, sync):
     cdef ColumnRecord* facts = &column.record
     cdef Py_ssize_t end = facts.offset + facts.length
     # bits begin a byte, so as many elements as that takes come along
@@ -53,29 +60,29 @@ cdef Column one_moved(Column column, int kind, int ordinal, str why):
         if facts.buffers[place] is NULL or (place == VALIDITY and not masked) or (
                 place == SECOND and facts.layout == LAYOUT_OFFSETS):
             continue
-        here = copied(lying(column, place, begin, end), kind, ordinal, why)
+        here = copied(lying(column, place, begin, end), kind, ordinal, why, sync)
         given[role] = here
         if place == FIRST and facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST):
             offsets = here
     if offsets is not None and facts.length:
-        first, last = ends(column, offsets, begin, end, kind)
+        first, last = ends(column, offsets, begin, end, kind, sync)
         if first < 0 or last < first:
             raise roles.bad_offsets(column, first, last)
         if facts.layout == LAYOUT_OFFSETS and facts.buffers[SECOND] is not NULL:
             if facts.sizes[SECOND] >= 0:
                 roles.check_room(column, "data", facts.sizes[SECOND], last, "bytes")
             given["data"] = copied(piece(column, SECOND, first, last - first, 1, make_code(KIND_UINT, 8), 1),
-                                   kind, ordinal, why)
+                                   kind, ordinal, why, sync)
         elif facts.layout == LAYOUT_LIST:
             roles.check_room(column, "child", len(children[0]), last, "elements")
     if facts.layout == LAYOUT_VIEWS:
-        given["variadic"] = [copied(view, kind, ordinal, why) for view in variadic(column)]
+        given["variadic"] = [copied(view, kind, ordinal, why, sync) for view in variadic(column, sync)]
     for part in needed(facts, children, begin, end):
-        below.append(moved(part[first:last] if facts.layout == LAYOUT_LIST else part, kind, ordinal, why))
+        below.append(moved(part[first:last] if facts.layout == LAYOUT_LIST else part, kind, ordinal, why, sync))
     nulls = column.nulls
     made = building.build(
         column.dtype, facts.length, given, "none" if nulls.missing is not None and "validity" not in given else nulls,
-        base, below, None if words is None else moved(words, kind, ordinal, why), column.name, column.metadata)
+        base, below, None if words is None else moved(words, kind, ordinal, why, sync), column.name, column.metadata)
     if facts.layout == LAYOUT_STRUCT or facts.buffers[FIRST] is not NULL:
         (<Column> made).record.null_count = facts.null_count
     return building.vouched(made, column)
@@ -116,18 +123,18 @@ cdef View lying(Column column, int place, Py_ssize_t begin, Py_ssize_t end):
 cdef View piece(Column column, int place, Py_ssize_t start, Py_ssize_t count, Py_ssize_t step, Code code,
                 Py_ssize_t width):
     """So many elements of a buffer, from a byte on, as a View on the column's device."""
-    return line(column, <Owner?> owner_of_buffer(column, place), column.record.buffers[place] + start, count, step,
-                code, width)
+    return line(column, place, <Owner?> owner_of_buffer(column, place), column.record.buffers[place] + start, count,
+                step, code, width)
 
 
-cdef View line(Column column, Owner owner, char* data, Py_ssize_t count, Py_ssize_t step, Code code, Py_ssize_t width):
+cdef View line(Column column, int place, Owner owner, char* data, Py_ssize_t count, Py_ssize_t step, Code code,
+               Py_ssize_t width):
     cdef Record record
     record.data = data
     record.itemsize = <unsigned int> width
     record.exports = 0
     record.dtype = code
-    record.device_id = column.record.device_id
-    record.device_type = column.record.device_type
+    put_device(column, place, &record)
     record.flags = READONLY if column.record.flags & COLUMN_READONLY else 0
     set_ndim(&record, 1)
     shape_of(&record)[0] = count
@@ -136,15 +143,21 @@ cdef View line(Column column, Owner owner, char* data, Py_ssize_t count, Py_ssiz
     return view_of(owner, &record)
 
 
-cdef View copied(View view, int kind, int ordinal, str why):
+cdef View copied(View view, int kind, int ordinal, str why, sync):
+    if not kind:
+        kind, ordinal = view.record.device_type, view.record.device_id
+        if kind not in (DEVICE_CPU, CUDA, ROCM):
+            raise not_host(view, None)
     if kind == DEVICE_CPU:
-        return view.copy() if view.record.device_type == DEVICE_CPU else copying.to_host(view, why)
+        if view.record.device_type == DEVICE_CPU:
+            return fresh_copy(view, False, view.record.dtype, why)
+        return copying.to_host(view, why, sync)
     if ordinal < 0:
         ordinal = access.access(view).ordinal
-    return copying.to_device(view, kind, ordinal, why)
+    return copying.to_device(view, kind, ordinal, why, sync)
 
 
-cdef tuple ends(Column column, View offsets, Py_ssize_t begin, Py_ssize_t end, int kind):
+cdef tuple ends(Column column, View offsets, Py_ssize_t begin, Py_ssize_t end, int kind, sync):
     """Where the elements begin and end in what the offsets lead into; copies on the host are made to begin with 0."""
     cdef ColumnRecord* facts = &column.record
     cdef Py_ssize_t count = end - begin
@@ -161,13 +174,13 @@ cdef tuple ends(Column column, View offsets, Py_ssize_t begin, Py_ssize_t end, i
             else:
                 (<int64_t*> offsets.record.data)[i] -= first
         return first, last
-    if facts.device_type == DEVICE_CPU:
-        return 0, offset_at(facts.buffers[FIRST], end, facts.width)
-    there = copying.to_host(piece(column, FIRST, end * width, 1, width, make_code(KIND_INT, 8 * width), width), None)
+    there = piece(column, FIRST, end * width, 1, width, make_code(KIND_INT, 8 * width), width)
+    if there.record.device_type != DEVICE_CPU:
+        there = copying.to_host(there, None, sync)
     return 0, offset_at(there.record.data, 0, facts.width)
 
 
-cdef list variadic(Column column):
+cdef list variadic(Column column, sync):
     """Where the longer ones of text in views lie."""
     cdef ColumnRecord* facts = &column.record
     cdef Py_ssize_t count, i
@@ -179,10 +192,10 @@ cdef list variadic(Column column):
     if count < 1:
         return []
     owner = <Owner?> column.holder
-    sizes = line(column, owner, <char*> facts.node.buffers[2 + count], count, 8, make_code(KIND_INT, 64), 8)
+    sizes = line(column, SECOND, owner, <char*> facts.node.buffers[2 + count], count, 8, make_code(KIND_INT, 64), 8)
     if facts.device_type != DEVICE_CPU:
-        sizes = copying.to_host(sizes, None)
-    return [line(column, owner, <char*> facts.node.buffers[2 + i], offset_at(sizes.record.data, i, 8), 1,
+        sizes = copying.to_host(sizes, None, sync)
+    return [line(column, SECOND, owner, <char*> facts.node.buffers[2 + i], offset_at(sizes.record.data, i, 8), 1,
                  make_code(KIND_UINT, 8), 1) for i in range(count)]
 
 
@@ -209,6 +222,12 @@ def told(Column column not None, bint away):
             # what lies apart on the host is put in order there first
             apart = away and view.record.device_type == DEVICE_CPU and not view.record.flags & C_CONTIGUOUS
             nbytes = nbytes + (2 * view.nbytes if apart else view.nbytes)
+        if facts.layout == LAYOUT_OFFSETS and facts.buffers[SECOND] is not NULL and facts.sizes[SECOND]:
+            # how far it goes is not known: where it begins says where it is
+            view = piece(column, SECOND, 0, max(facts.sizes[SECOND], 1), 1, make_code(KIND_UINT, 8), 1)
+            shared = shared and access.access(view).host is True
+        elif facts.layout == LAYOUT_VIEWS and facts.length:
+            shared = False  # where the longer ones lie is not followed on a device
         parts = needed(facts, children_of(column), begin, end)
         if dictionary_of(column) is not None:
             parts.append(dictionary_of(column))

@@ -65,12 +65,7 @@ def draw(
         )
     filled = (nulls is not None or "bool8" in options) and frames.taker_of(target) is not None
     if filled or routing.goes_as_a_frame(obj, target, asked):
-        if sync is not None:
-            raise UnsupportedType.build(
-                f"sync={sync!r} is for arrays: of a column each buffer is waited for by what is known of its work",
-                remedy="no sync=; or each of lend.column(x).buffers by itself",
-            )
-        return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
+        return _as_columns(obj, target, copy, device, nulls, options, looking, alias_readonly, sync)
     aim = targets.resolve(target)
     aim.check_options(options)
     if aim.call is not None:
@@ -91,7 +86,7 @@ def draw(
     except LendError as refusal:
         # what is no array as it lies may be a column that can be made one
         other = routing.takes_columns(target) or routing.is_call(target)
-        if device is not None or not (other and (routing.is_of_columns(obj) or text.holds_strings(obj))):
+        if not (other and (routing.is_of_columns(obj) or text.holds_strings(obj))):
             add_wanted(refusal, aim.said if where is None else f"{aim.said} on {where}")
             raise
     else:
@@ -101,9 +96,30 @@ def draw(
         other = other or (device is None and draft.source == PLAIN and goes_as_a_column(draft.facts, target, aim.form))
     if other:
         draft.obj = None
-        return frames.draw(obj, target, copy, device, nulls, options, looking, bool(alias_readonly))
+        return _as_columns(obj, target, copy, device, nulls, options, looking, alias_readonly, sync)
     draft.judge(aim.rules(draft.facts, draft.whole), copy, where, bool(alias_readonly))
     return draft
+
+
+def _as_columns(
+    obj: "Any",
+    target: "Any",
+    copy: "bool | None",
+    device: "Any",
+    nulls: "Any",
+    options: "dict[str, Any]",
+    looking: bool,
+    alias_readonly: bool,
+    sync: "str | None",
+) -> "FrameDraft | Draft | ArraysDraft | Unchanged | Moved":
+    """The way of a column or table; over a device where one, or what is waited for, was named."""
+    if device is None and sync is None:
+        from lend.plan import frames
+
+        return frames.draw(obj, target, copy, nulls, options, looking, alias_readonly)
+    from lend.plan import moves
+
+    return moves.draw(obj, target, copy, device, nulls, options, looking, alias_readonly, sync)
 
 
 _AS_COLUMNS = ("text", "bytes", "object", "datetime", "timedelta", "record")

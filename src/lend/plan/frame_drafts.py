@@ -86,7 +86,7 @@ class FrameDraft:
         if form in ONE_CHUNK and self.rows:
             self._check_chunks(form)
         for column in self.columns():
-            if not column.device.is_host:
+            if not frame_words.is_hosted(column):
                 frame_words.check_host(column, taker.name, self.came)
         if type(self.thing) is Table and not self.thing.num_columns and not taker.bare:
             raise UnsupportedLayout.build(

@@ -6,6 +6,7 @@ from lend._core.owners import type_name_of
 from lend.adapters.columns import is_of_pandas, unwrapped
 from lend.columns import refusals
 from lend.columns.column import Column
+from lend.columns.parts import is_on_several
 from lend.errors import NotHostAccessible
 from lend.plan.steps import listed as joined
 from lend.protocols.classes import shows
@@ -92,11 +93,17 @@ def is_query(obj: "Any") -> bool:
     return shows(cls, "__arrow_c_stream__") and any(shows(cls, name) for name in _OF_QUERIES)
 
 
+def is_hosted(column: Column) -> bool:
+    """Whether all of a column is memory of the host."""
+    return not is_on_several(column) and column.device.is_host
+
+
 def check_host(column: Column, taker: str, came: "str | None" = None) -> None:
     """Refuse a column on a device, of which nothing is made here."""
-    if not column.device.is_host:
-        raise NotHostAccessible.build(
-            f"{refusals.named(column)} is on {column.device}, and {taker} takes memory of the host",
-            came=refusals.came(column) if came is None else came,
-            remedy='device="cpu", which shares what the host may read and copies all else by the driver',
-        )
+    if is_hosted(column):
+        return
+    raise NotHostAccessible.build(
+        f"{refusals.named(column)} is on {refusals.where(column)}, and {taker} takes memory of the host",
+        came=refusals.came(column) if came is None else came,
+        remedy='device="cpu", which shares what the host may read and copies all else by the driver',
+    )

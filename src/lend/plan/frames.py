@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lend.plan.frame_arrays import ArraysDraft
-    from lend.plan.moves import Moved
     from lend.plan.planner import Draft
     from lend.plan.unchanged import Unchanged
 
@@ -199,17 +198,12 @@ def draw(
     obj: "Any",
     target: "Any",
     copy: "bool | None",
-    device: "Any",
     nulls: "Any",
     options: "dict[str, Any]",
     looking: bool = False,
     alias_readonly: bool = False,
-) -> "FrameDraft | Draft | ArraysDraft | Unchanged | Moved":
+) -> "FrameDraft | Draft | ArraysDraft | Unchanged":
     """Find the way of a column or table to target, or refuse with what stands in it."""
-    if device is not None:
-        from lend.plan import moves
-
-        return moves.draw(obj, target, copy, device, nulls, options, looking, alias_readonly)
     index, nested = None, options.get("nested", False)
     found = taker_of(target)
     same = None if options or nulls is not None else unchanged.found(obj, target, found, copy)
@@ -250,6 +244,14 @@ def _refuse_early(obj: "Any", asked: "tuple[Any, ...]") -> None:
     described = guarded(front_columns.described)(obj)
     if described is not None:
         _proven(FrameDraft(obj, described, "", to_come=True), *asked)
+
+
+def ahead(
+    draft: FrameDraft, target: "Any", copy: "bool | None", nulls: "Any", options: "dict[str, Any]", alias_readonly: bool
+) -> "FrameDraft | Draft | ArraysDraft":
+    """The way of a column or table without rows, as far as types alone tell it."""
+    options = {name: value for name, value in options.items() if name != "nested"}
+    return _proven(draft, target, taker_of(target), copy, nulls, options, alias_readonly)
 
 
 def _proven(

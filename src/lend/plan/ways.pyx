@@ -70,7 +70,8 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
         fresh, writable, 64-byte aligned memory of lend's own. False: never; what would need a copy is refused, and so
         is a class that always makes one (bytes, list). For other callables lend speaks for itself alone.
     device : Device, str or pair, optional
-        Where the memory must be. The only way to have it moved, which is built for memory that the host can read.
+        Where the memory must be: the only way to have it moved. What the host may read is shared with it, all else is
+        copied by the driver.
     nulls : optional
         How the nulls of a column are shown. None: as the target has them, or refused. "mask": beside the values
         (NumPy). "nan": as NaN, integers as float64 where each is exact. "object": Python's values (NumPy, pandas).
@@ -84,8 +85,9 @@ def to(obj, target=None, *, copy=None, device=None, nulls=None, alias_readonly=F
         indices as the numbers that are stored. numpy: `zone="drop"`; `strings=` "object", "StringDType" or "U".
         pandas: `dtype_backend=`, `index=`. polars: `names="unique"`. duckdb: `connection=`. Takers of Arrow data:
         `bool8=True`, bools of one byte as they lie, by that extension type. What one says of text,
-        times or zones changes nothing where there are none. Of what comes from pandas, to whatever target: `index=` and
-        `nested=`, as for `lend.table`.
+        times or zones changes nothing where there are none. Of memory of devices, for each buffer: `sync=` "stream"
+        (what its producer knows of is waited for), "device" (all of its device) or "none" (nothing is pending).
+        Of what comes from pandas, to whatever target: `index=` and `nested=`, as for `lend.table`.
 
     Returns
     -------

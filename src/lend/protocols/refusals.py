@@ -261,7 +261,8 @@ def not_host(shown: "Any", protocol: "Protocol | None") -> LendError:
     return NotHostAccessible.build(
         f"{asked} needs host memory; this {type(shown).__name__} is on {shown.device}",
         came=facts(shown),
-        remedy="hand it on as it is, or move it with the library that made it: lend does not copy between devices yet",
+        remedy='lend.to(x, target, device="cpu"): what the host may read is shared, all else copied by the driver; or '
+        "hand it on as it is",
     )
 
 
