@@ -5,6 +5,7 @@ asked to order its work before a stream of our own, which is waited for: nothing
 whole device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the
 capture: it is refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
 """
+cimport cython
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport uintptr_t
@@ -12,9 +13,9 @@ from libc.stdint cimport uintptr_t
 from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLDeviceType, DLPackExchangeAPI
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, PointerFacts,
-    ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
-    order_after, record_event, wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, MEMORY_UNKNOWN, Driver, Entered,
+    PointerFacts, ask_pointer, driver_error, end_event, end_stream, enter, find_driver, has_forked, is_capturing, leave,
+    new_event, new_stream, order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, DriverOwner, Owner
 from lend._core.record cimport Record, byte_count
@@ -44,6 +45,43 @@ cdef Owner hold_any(Lent lent, Record* record):
     if type(lent) is View:
         return hold(<View> lent, record)
     return hold_bytes(<Buffer> lent, record)
+
+
+@cython.final
+cdef class Known:
+    """What a driver said of the allocation that an address lies in; it holds for as long as the lease does."""
+
+    cdef Driver* driver
+    cdef uintptr_t low
+    cdef PointerFacts pointer
+
+
+cdef int ask_once(Owner owner, Driver* driver, uintptr_t low, PointerFacts* facts) except? -1:
+    """`ask_pointer` of memory of a lease: once for each allocation that the driver knows, as it lives with that."""
+    cdef Known known
+    cdef int error
+    with cython.critical_section(owner):
+        known = <Known> owner.known
+    if known is not None and known.driver == driver and not has_forked() and (
+            low == known.low or low - known.pointer.start < known.pointer.size
+            # of a registration with two addresses the range may be that for the host
+            or (known.pointer.host and known.pointer.host + (low - known.low) - known.pointer.start
+                < known.pointer.size)):
+        facts[0] = known.pointer
+        if facts.host:
+            facts.host += low - known.low
+        if facts.device:
+            facts.device += low - known.low
+        return 0
+    error = ask_pointer(driver, low, facts)
+    if not error and facts.type != MEMORY_UNKNOWN:      # what is not known may be registered yet
+        known = Known.__new__(Known)
+        known.driver = driver
+        known.low = low
+        known.pointer = facts[0]
+        with cython.critical_section(owner):
+            owner.known = known
+    return error
 
 
 cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
@@ -171,7 +209,7 @@ def order(Lent lent, stream):
     cdef int kind = record.device_type
     if stream is not None and stream == -1 and record.device_id >= 0:
         return
-    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(&record):
+    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(owner, &record):
         return      # then nothing can be pending in this process
     lent.record.device_id = record.device_id
     if stream is not None and stream == -1:
@@ -198,7 +236,7 @@ def interface_stream(Lent lent):
     if pending is ASK:
         if not byte_count(&record):
             return None
-        if not is_asked(&record):
+        if not is_asked(owner, &record):
             return "unknown"
         order_consumer(owner, lent, &record, 1)
         pending = 1
@@ -223,11 +261,11 @@ def used_by(Lent lent, stream):
                         <size_t> stream)
 
 
-cdef bint is_asked(Record* record) noexcept:
+cdef bint is_asked(Owner owner, Record* record) except? -1:
     """Whether a driver has begun; it tells the number of the device where the producer did not."""
     cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
     cdef PointerFacts facts
-    if driver is NULL or record.data is NULL or ask_pointer(driver, <uintptr_t> record.data, &facts):
+    if driver is NULL or record.data is NULL or ask_once(owner, driver, <uintptr_t> record.data, &facts):
         return False
     if record.device_id < 0 and facts.ordinal >= 0:
         record.device_id = facts.ordinal
@@ -237,8 +275,8 @@ cdef bint is_asked(Record* record) noexcept:
 def number(Lent lent):
     """The number of the device, which is asked of the driver where the producer did not tell it; -1: nobody knows."""
     cdef Record record
-    _held = hold_any(lent, &record)
-    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(&record):
+    cdef Owner owner = hold_any(lent, &record)
+    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(owner, &record):
         lent.record.device_id = record.device_id
     return record.device_id
 
