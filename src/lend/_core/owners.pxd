@@ -46,6 +46,7 @@ cdef class CallbackOwner(Owner):
 # keeps an owner until the streams that it was handed out for are done
 ctypedef void (*ParkFunction)(Owner owner, object streams) noexcept
 cdef void set_park(ParkFunction function) noexcept
+cdef void park_moved(Owner other, Owner owner) noexcept
 cdef void hold_beside(BufferOwner owner, object held, object beside) noexcept
 cdef BufferOwner new_buffer_owner()
 cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept

@@ -15,7 +15,7 @@ from lend._core.driver cimport (
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, span_of
-from lend.devices.ordering cimport ask_once, fail, hold_any, wait_for_all, wait_for_producer
+from lend.devices.ordering cimport ask_once, fail, has_event, hold_any, wait_for_all, wait_for_producer
 from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
 from lend.views.view cimport View, view_of
@@ -179,7 +179,7 @@ def on_host(Lent lent, sync=None, bint signed=False):
     number = record.device_id if record.device_id >= 0 else facts.pointer.ordinal
     if ACCESS[row].wait == WAIT_DEVICE and sync != "none":
         wait_for_all(lent, DRIVER_CUDA, number, sync)
-    elif ACCESS[row].wait != WAIT_NOTHING:
+    elif ACCESS[row].wait != WAIT_NOTHING or (has_event(owner) and facts.nbytes):
         wait_for_producer(owner, lent, record.device_type, number, sync)
     if not copy_record(&made, &record):
         raise MemoryError

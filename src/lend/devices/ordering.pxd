@@ -11,4 +11,5 @@ cdef int wait_for_all(object shown, int kind, int device_id, str sync) except -1
 cdef int ask_once(Owner owner, Driver* driver, uintptr_t low, PointerFacts* facts) except? -1
 cdef Owner hold_any(Lent lent, Record* record)
 cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1
+cdef bint has_event(Owner owner) noexcept
 cdef int fail(object shown, Driver* driver, str doing, int error) except -1
