@@ -1,8 +1,8 @@
 """Everything that `make bench` measures, one after the other.
 
-    python benchmarks/run.py [--quick] [arrays] [imports] [memory] [counts]
+    python benchmarks/run.py [--quick] [arrays] [imports] [memory] [devices] [counts]
 
-Without names: arrays, imports and memory. `counts` compares instruction counts under valgrind with counts.json.
+Without names: all but counts. `counts` compares instruction counts under valgrind with counts.json.
 """
 
 import argparse
@@ -15,6 +15,7 @@ WHAT = {
     "arrays": ("arrays.py", [], ["--processes", "1", "--rounds", "11"]),
     "imports": ("imports.py", [], ["--rounds", "11"]),
     "memory": ("memory.py", [], ["--count", "10000"]),
+    "devices": ("devices.py", [], ["--rounds", "11", "--bytes", "1048576"]),
     "counts": ("callgrind.py", [], ["--check"]),
 }
 
@@ -26,7 +27,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="few rounds, to see that everything runs")
     options = parser.parse_args()
     worst = 0
-    for name in options.what or WHAT:
+    for name in options.what or [name for name in WHAT if name != "counts"]:
         script, usual, quick = WHAT[name]
         print(f"== {name}", file=sys.stderr, flush=True)
         command = [sys.executable, str(HERE / script), *(quick if options.quick else usual)]

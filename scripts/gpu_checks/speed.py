@@ -20,6 +20,7 @@ def least(*calls, rounds=5):
 def speed(gpu, size):
     """The rows of the benchmark, each copy into memory that was never touched before, as a copy of lend's is."""
     import lend
+    from lend.devices import copying
 
     width = min(16384, size)
     size -= size % width
@@ -39,6 +40,15 @@ def speed(gpu, size):
         gpu.call("cuMemcpyHtoD_v2", block, host.ptr, size)
         gpu.call("cuMemFree_v2", block)
 
+    def on_device():
+        block = gpu.allocate(size)
+        gpu.call("cuMemcpyDtoD_v2", block, device, size)
+        gpu.call("cuCtxSynchronize")
+        gpu.call("cuMemFree_v2", block)
+
+    def copied(view):
+        return lambda: copying.to_device(view, 2, 0, "measured", "none")
+
     def to_host(view):
         return lambda: lend.to(view, "memoryview", device="cpu", sync="none")
 
@@ -48,10 +58,14 @@ def speed(gpu, size):
         "host to device": (lambda: lend.view(host, device="cuda:0"), to_device, "cuMemcpyHtoD_v2", "ratio"),
         "device to host": (to_host(whole), from_device, "cuMemcpyDtoH_v2", "ratio"),
         "device to host, rows that lie apart": (to_host(there[:, :width]), from_device, "cuMemcpyDtoH_v2", "to_bus"),
+        "device to device": (copied(whole), on_device, "cuMemcpyDtoD_v2", "ratio"),
+        "device to device, rows that lie apart": (copied(there[:, :width]), on_device, "cuMemcpyDtoD_v2", "ratio"),
         "pinned memory, read in place": (lambda: memoryview(in_pinned), from_device, "cuMemcpyDtoH_v2", "ratio"),
     }
     for what, (ours, driver, bus, goal) in rows.items():
         to, source = (device, pinned) if bus.startswith("cuMemcpyHtoD") else (pinned, device)
+        if bus == "cuMemcpyDtoD_v2":
+            to = device + size
         lend_s, driver_s, bus_s = least(
             ours, driver, lambda bus=bus, to=to, source=source: gpu.call(bus, to, source, size)
         )

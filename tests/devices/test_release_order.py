@@ -121,6 +121,24 @@ show(early, held() is None)
 """) == [True, True]
 
 
+def test_what_keeps_the_memory_of_an_address_is_kept_till_the_consumer_is_done():
+    assert found("""
+class Keeper: pass
+stream, owner, memory = fake.stream(), Keeper(), Memory(bytes(SIZE))
+held = weakref.ref(owner)
+view = lend.View.from_pointer(memory.address, SIZE, "uint8", owner=owner, device="cuda:0")
+view.__dlpack__(stream=stream, max_version=(1, 0))
+work(stream)
+del view, owner
+gc.collect()
+early = held() is not None
+fake.sync(stream)
+parking.waiting()
+gc.collect()
+show(early, held() is None)
+""") == [True, True]
+
+
 def test_no_stream_is_waited_for_and_the_context_stays_as_it_was():
     waits, depth = found("""
 fake.reset()

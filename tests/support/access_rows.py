@@ -43,8 +43,14 @@ class Pages:
 
 
 def arrow(memory, code):
-    """The same four numbers as a column of Arrow's on a device."""
-    return OnDevice(Node("I", COUNT, 0, buffers=[None, memory.address]), code, memory.device)
+    """The same four numbers as a column of Arrow's on a device, with an event after the work on them."""
+    with fake.on(memory.device):
+        event = ctypes.c_void_p(fake.event())
+        fake.record(event.value, memory.stream)
+    node = Node("I", COUNT, 0, buffers=[None, memory.address])
+    made = OnDevice(node, code, memory.device, sync_event=ctypes.addressof(event))
+    made.event = event
+    return made
 
 
 def producers(memory, code):

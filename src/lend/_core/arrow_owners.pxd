@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t
 
 from lend._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowDeviceArray, ArrowSchema
+from lend._core.driver cimport Driver
 from lend._core.owners cimport Owner
 
 
@@ -19,6 +20,11 @@ cdef class ArrowOwner(Owner):
     cdef void* sync_event        # of the producer's, while the array lives: after it the memory may be read
     cdef int32_t device_id
     cdef int32_t device_type     # the host's where no device was told
+
+
+cdef class Mark:
+    cdef Driver* driver
+    cdef void* event             # NULL, once somebody took it out
 
 
 cdef class StreamOwner:

@@ -4,11 +4,13 @@ What is moved in is copied byte by byte and marked as released where it lay, as 
 https://arrow.apache.org/docs/format/CDataInterface.html#moving-an-array
 """
 cimport cython
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 from lend._core.arrow cimport ArrowArray
-from lend._core.owners cimport Owner, class_name
+from lend._core.driver cimport end_event
+from lend._core.owners cimport Owner, class_name, park_moved
 from lend._core.unwinding cimport guard
 
 
@@ -52,12 +54,36 @@ cdef class ArrowOwner(Owner):
         return (self.device_type, self.device_id)
 
     def __dealloc__(self):
+        if self.streams is not None:
+            park_array(self)
         if self.array.release is not NULL:
             self.array.release(&self.array)
         free(self.places)
         self.parts = None
         self.types = None
         self.lender = None
+
+
+cdef void park_array(ArrowOwner owner) noexcept:
+    """Move an array whose last holder went into an owner that waits for the streams of its consumers."""
+    cdef ArrowOwner other
+    try:
+        other = ArrowOwner.__new__(ArrowOwner)
+    except MemoryError:
+        owner.array.release = NULL      # never given back, rather than too early
+        Py_INCREF(owner.parts)
+        return
+    other.array = owner.array
+    owner.array.release = NULL
+    other.places = owner.places
+    owner.places = NULL
+    other.parts = owner.parts
+    other.types = owner.types
+    other.type = owner.type
+    other.lender = owner.lender
+    other.device_type = owner.device_type
+    other.device_id = owner.device_id
+    park_moved(other, owner)
 
 
 cdef size_t lowest(const ArrowArray* array, size_t found) noexcept:
@@ -69,6 +95,15 @@ cdef size_t lowest(const ArrowArray* array, size_t found) noexcept:
     for i in range(array.n_children):
         found = lowest(array.children[i], found)
     return found if array.dictionary is NULL else lowest(array.dictionary, found)
+
+
+@cython.final
+cdef class Mark:
+    """An event of a driver that lend made for an array that it gives; who takes it out ends it."""
+
+    def __dealloc__(self):
+        if self.event is not NULL:
+            end_event(self.driver, self.event)
 
 
 @cython.final

@@ -256,6 +256,17 @@ int lend_ask_pointer(const lend_driver *driver, uintptr_t address, lend_pointer_
     return LEND_DRIVER_OK;
 }
 
+/* What CUDA calls a device; it is asked once for each. */
+static int device_of(const lend_driver *driver, int ordinal, int *device) {
+    static int known[DEVICES]; /* and 1 */
+    const int kept = ordinal >= 0 && ordinal < DEVICES && !forked;
+    int error;
+    if (kept && (*device = __atomic_load_n(&known[ordinal], __ATOMIC_RELAXED) - 1) >= 0) return LEND_DRIVER_OK;
+    error = driver->device_get(device, ordinal);
+    if (!error && kept) __atomic_store_n(&known[ordinal], *device + 1, __ATOMIC_RELAXED);
+    return error;
+}
+
 int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *facts) {
     static int known[DEVICES]; /* 1 and two bits, once asked: what a device is does not change */
     int device, pageable = 0, concurrent = 0, error;
@@ -268,7 +279,7 @@ int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *f
             return LEND_DRIVER_OK;
         }
     }
-    error = driver->device_get(&device, ordinal);
+    error = device_of(driver, ordinal, &device);
     if (!error) error = driver->device_attribute(&pageable, DEV_PAGEABLE, device);
     if (!error) error = driver->device_attribute(&concurrent, DEV_CONCURRENT, device);
     if (error) return error;
@@ -297,7 +308,7 @@ static int enter(const lend_driver *driver, int ordinal, lend_entered *entered) 
     error = driver->context_current(&context);
     if (error) return error;
     if (ordinal < 0) return context == NULL ? LEND_DRIVER_CONTEXT : LEND_DRIVER_OK;
-    error = driver->device_get(&device, ordinal);
+    error = device_of(driver, ordinal, &device);
     if (error) return error;
     if (context != NULL && driver->context_device(&here) == 0 && here == device) return LEND_DRIVER_OK;
     error = driver->primary_state(device, &flags, &active);

@@ -11,8 +11,9 @@ cdef class Owner:
     cdef char* address           # lowest byte of what was lent
     cdef Py_ssize_t span         # bytes lent, from the lowest to the highest
     cdef int open_exports        # Py_buffers, DLPack tensors and Arrow arrays made from it and not given back
-    cdef object streams          # of memory of a device: for whose work it was handed out; None: nobody's
     cdef readonly bint apart     # told by its address, and never memory of the object that keeps it alive
+    cdef object streams          # of memory of a device: for whose work it was handed out; None: nobody's
+    cdef object known            # what a driver said of its memory, once it was asked
     cdef object __weakref__
 
 cdef class BufferOwner(Owner):
@@ -45,6 +46,7 @@ cdef class CallbackOwner(Owner):
 # keeps an owner until the streams that it was handed out for are done
 ctypedef void (*ParkFunction)(Owner owner, object streams) noexcept
 cdef void set_park(ParkFunction function) noexcept
+cdef void park_moved(Owner other, Owner owner) noexcept
 cdef void hold_beside(BufferOwner owner, object held, object beside) noexcept
 cdef BufferOwner new_buffer_owner()
 cdef void settle_lease(BufferOwner owner, object producer, object exporter, const Record* record) noexcept

@@ -124,6 +124,8 @@ cdef class ObjectOwner(Owner):
     kind = "object"
 
     def __dealloc__(self):
+        if self.streams is not None:
+            park_object(self)
         self.beside = None
         self.held = None
 
@@ -203,6 +205,8 @@ cdef class CallbackOwner(Owner):
         return "C" if self.held is None else type_name(self.held)
 
     def __dealloc__(self):
+        if self.streams is not None:
+            park_callback(self)
         if self.give_back is not NULL:
             self.give_back(self.context)
         self.beside = None
@@ -237,6 +241,40 @@ cdef void park_reference(DeviceOwner owner) noexcept:
     move_facts(other, owner)
     other.pending = owner.pending
     other.syclobj = owner.syclobj
+    park(other, owner.streams)
+
+
+cdef void park_object(ObjectOwner owner) noexcept:
+    seldom()
+    cdef ObjectOwner other
+    try:
+        other = ObjectOwner.__new__(ObjectOwner)
+    except MemoryError:
+        Py_INCREF(owner.held)
+        Py_INCREF(owner.beside)
+        return
+    move_facts(other, owner)
+    other.beside = owner.beside
+    park(other, owner.streams)
+
+
+cdef void park_callback(CallbackOwner owner) noexcept:
+    """The same of memory of a program in C."""
+    seldom()
+    cdef CallbackOwner other
+    cdef void (*give_back)(void* context) noexcept
+    give_back = owner.give_back
+    owner.give_back = NULL
+    try:
+        other = CallbackOwner.__new__(CallbackOwner)
+    except MemoryError:
+        Py_INCREF(owner.held)
+        Py_INCREF(owner.beside)
+        return
+    move_facts(other, owner)
+    other.beside = owner.beside
+    other.context = owner.context
+    other.give_back = give_back
     park(other, owner.streams)
 
 
@@ -277,6 +315,12 @@ cdef DriverOwner allocate_on_device(int kind, int ordinal, Py_ssize_t nbytes, in
     owner.address = <char*> address
     owner.span = nbytes
     return owner
+
+
+cdef void park_moved(Owner other, Owner owner) noexcept:
+    """Park what the lease of an owner, whose last holder went, was moved into."""
+    move_facts(other, owner)
+    park(other, owner.streams)
 
 
 cdef void move_facts(Owner to, Owner owner) noexcept:

@@ -9,7 +9,7 @@ from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.column cimport (
     COLUMN_CHUNKED, COLUMN_UNVOUCHED, FIRST, NULLS_BITMASK, NULLS_NONE, VALIDITY, ColumnRecord,
 )
-from lend._core.owners cimport DeviceOwner, MemoryOwner, allocate
+from lend._core.owners cimport DeviceOwner, MemoryOwner, Owner, allocate
 from lend._core.record cimport byte_count, read_by_host
 from lend.columns.column cimport Column, children_of, dictionary_of, dtype_of, held, set_giving, single, twin, twins
 from lend.protocols.arrow cimport (
@@ -19,6 +19,7 @@ from lend.protocols.arrow cimport (
 from lend.protocols.arrow_check cimport BAD_FORMAT, Fault, begin_check, check_schema
 from lend.protocols.arrow_device cimport device_capsule, device_stream_capsule
 from lend.protocols.arrow_stream cimport stream_capsule
+from lend.views.lent cimport call_hook
 from lend.views.view cimport View
 
 from lend.columns import refusals, roles
@@ -122,13 +123,12 @@ def device_array(Column column, requested, bint as_it_lies=False):
     """`Column.__arrow_c_device_array__`; `as_it_lies`: nulls and steps that Arrow has no word for are left out."""
     cdef ArrowSchema kind
     cdef ArrowArray made
-    cdef void* event = NULL
     column = single(column, "__arrow_c_device_array__()")
     if as_it_lies:
         look(column)
     else:
         column = asked_for(column, requested)
-    event_of(column, &event)
+    event = event_of([column])
     if as_it_lies and not comes_by_arrow(column):
         fill_made(twin(column), &made, True)
     else:
@@ -140,40 +140,48 @@ def device_array(Column column, requested, bint as_it_lies=False):
 
 def device_stream(Column column, requested):
     """`Column.__arrow_c_device_stream__`."""
-    cdef void* event = NULL
     cdef Column part
     cdef list events = []
     column = asked_for(twin(column), requested)
     for part in column.parts if column.record.flags & COLUMN_CHUNKED else (column,):
-        event_of(part, &event)
-        events.append(<size_t> event)
+        events.append(event_of([part]))
     return device_stream_capsule(streamed(column), column.record.device_type, column.record.device_id, events)
 
 
-cdef int event_of(Column column, void** out) except -1:
-    """The event after which a column of one chunk may be read; NULL: it may be now. Refused where nobody can say."""
-    cdef void* other = NULL
-    cdef object holder
-    out[0] = NULL
-    if is_hosted(column):
+cdef object event_of(list columns):
+    """What says when columns of one chunk may be read that are on one device: 0, they may be now; the address of the
+    event that their producer told; or a Mark of ours, made after all that is pending on what they lie in."""
+    cdef Column column
+    cdef list owners = []
+    cdef ArrowOwner told = None
+    cdef Owner owner
+    if is_hosted(<Column> columns[0]):
         return 0
-    holder = held(column)
-    if column.record.device_id < 0:
-        from lend.protocols import device_refusals
-        raise device_refusals.unnumbered(column.device, refusals.came(column), "an Arrow device array")
-    if type(holder) is ArrowOwner:
-        out[0] = (<ArrowOwner> holder).sync_event
-        return 0
-    for part in holder if type(holder) is tuple else (holder,):
-        if type(part) is ArrowOwner and (<ArrowOwner> part).sync_event is NULL:
-            continue
-        if part is not None and not (type(part) is DeviceOwner and (<DeviceOwner> part).pending is None):
-            raise refusals.no_event(column)
-    for part in (*children_of(column), dictionary_of(column)):
-        if part is not None:
-            event_of(<Column> part, &other)
-            if other is not NULL:
-                raise refusals.no_event(column)
+    for column in columns:
+        if column.record.device_id < 0:
+            from lend.protocols import device_refusals
+            raise device_refusals.unnumbered(column.device, refusals.came(column), "an Arrow device array")
+        gather_owners(column, owners)
+    for owner in owners:
+        if type(owner) is ArrowOwner and (told is None or told is owner):
+            told = <ArrowOwner> owner
+        else:
+            column = <Column> columns[0]
+            return call_hook("event")(column, owners, column.record.device_type, column.record.device_id)
+    return 0 if told is None else <size_t> told.sync_event
+
+
+cdef int gather_owners(Column column, list found) except -1:
+    """The owners of a column's memory, of which work may be pending."""
+    cdef object holder = held(column)
+    for owner in holder if type(holder) is tuple else (holder,):
+        if owner is not None and not (type(owner) is ArrowOwner and (<ArrowOwner> owner).sync_event is NULL) and (
+                not (type(owner) is DeviceOwner and (<DeviceOwner> owner).pending is None)):
+            found.append(owner)
+    if type(holder) is not ArrowOwner:
+        for part in (*children_of(column), dictionary_of(column)):
+            if part is not None:
+                gather_owners(<Column> part, found)
     return 0
 
 

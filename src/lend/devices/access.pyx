@@ -10,12 +10,12 @@ from libc.stdint cimport uintptr_t
 from lend._core.driver cimport (
     ACCESS, DRIVER_ABSENT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, HOST_NO, HOST_SIGNED, HOST_YES,
     MEMORY_UNKNOWN, ROW_ALIAS, ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_MANAGED_IDLE, ROW_PAGES_BARE,
-    ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE, WAIT_NOTHING, AccessFacts, Driver, ask_device, ask_pointer, find_driver,
-    is_mapped, row_of,
+    ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE, WAIT_NOTHING, AccessFacts, Driver, ask_device, find_driver, is_mapped,
+    row_of,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, span_of
-from lend.devices.ordering cimport fail, hold_any, wait_for_all, wait_for_producer
+from lend.devices.ordering cimport ask_once, fail, has_event, hold_any, wait_for_all, wait_for_producer
 from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
 from lend.views.view cimport View, view_of
@@ -89,7 +89,7 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
     elif record.device_type in (ROCM, ROCM_HOST):
         driver = find_driver(DRIVER_HIP)
     if driver is not NULL:
-        error = ask_pointer(driver, facts.low, &facts.pointer)
+        error = ask_once(owner, driver, facts.low, &facts.pointer)
         facts.begun = error == 0
         if error and error != DRIVER_NOT_INITIALIZED and error != DEINITIALIZED:
             fail(lent, driver, "asking the driver about its address", error)
@@ -179,7 +179,7 @@ def on_host(Lent lent, sync=None, bint signed=False):
     number = record.device_id if record.device_id >= 0 else facts.pointer.ordinal
     if ACCESS[row].wait == WAIT_DEVICE and sync != "none":
         wait_for_all(lent, DRIVER_CUDA, number, sync)
-    elif ACCESS[row].wait != WAIT_NOTHING:
+    elif ACCESS[row].wait != WAIT_NOTHING or (has_event(owner) and facts.nbytes):
         wait_for_producer(owner, lent, record.device_type, number, sync)
     if not copy_record(&made, &record):
         raise MemoryError

@@ -5,16 +5,18 @@ asked to order its work before a stream of our own, which is waited for: nothing
 whole device is waited for. While a stream is captured into a graph nothing waits at all, since that would end the
 capture: it is refused, and `sync="none"` is the caller's way to say that there is nothing to wait for.
 """
+cimport cython
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from libc.stdint cimport uintptr_t
 
+from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLDeviceType, DLPackExchangeAPI
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, PointerFacts,
-    ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
-    order_after, record_event, wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, MEMORY_UNKNOWN, Driver, Entered,
+    PointerFacts, ask_pointer, driver_error, end_event, end_stream, enter, find_driver, has_forked, is_capturing, leave,
+    new_event, new_stream, order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, DriverOwner, Owner
 from lend._core.record cimport Record, byte_count
@@ -32,9 +34,11 @@ cdef enum:
     MANAGED = 13
     ONEAPI = 14
     INVALID_DEVICE = 101
+    INVALID_HANDLE = 400
     MOST_DEVICES = 64
 
 cdef object ASK = object()       # the producer can be asked to order its work before a stream
+cdef object EVENT = object()     # an event of the producer's is done after it
 cdef tuple NEWEST = (1, 3)
 cdef object module_of = type.__dict__["__module__"].__get__
 
@@ -44,6 +48,43 @@ cdef Owner hold_any(Lent lent, Record* record):
     if type(lent) is View:
         return hold(<View> lent, record)
     return hold_bytes(<Buffer> lent, record)
+
+
+@cython.final
+cdef class _Known:
+    """What a driver said of the allocation that an address lies in; it holds for as long as the lease does."""
+
+    cdef Driver* driver
+    cdef uintptr_t low
+    cdef PointerFacts pointer
+
+
+cdef int ask_once(Owner owner, Driver* driver, uintptr_t low, PointerFacts* facts) except? -1:
+    """`ask_pointer` of memory of a lease: once for each allocation that the driver knows, as it lives with that."""
+    cdef _Known known
+    cdef int error
+    with cython.critical_section(owner):
+        known = <_Known> owner.known
+    if known is not None and known.driver == driver and not has_forked() and (
+            low == known.low or low - known.pointer.start < known.pointer.size
+            # of a registration with two addresses the range may be that for the host
+            or (known.pointer.host and known.pointer.host + (low - known.low) - known.pointer.start
+                < known.pointer.size)):
+        facts[0] = known.pointer
+        if facts.host:
+            facts.host += low - known.low
+        if facts.device:
+            facts.device += low - known.low
+        return 0
+    error = ask_pointer(driver, low, facts)
+    if not error and facts.type != MEMORY_UNKNOWN:      # what is not known may be registered yet
+        known = _Known.__new__(_Known)
+        known.driver = driver
+        known.low = low
+        known.pointer = facts[0]
+        with cython.critical_section(owner):
+            owner.known = known
+    return error
 
 
 cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
@@ -61,6 +102,8 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
         return 0
     if pending is ASK:
         return wait_by_producer(owner, shown, device_type, device_id)
+    if pending is EVENT:
+        return wait_for_event(<ArrowOwner> owner, shown, kind, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
     # whose work is on managed memory no number tells, and cuda.core's is always 0
@@ -68,9 +111,11 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
 
 
 cdef object pending_of(Owner owner, int device_type, int device_id):
-    """What is known of the work on a lease's memory: None (nothing is pending), a stream, ASK, or "unknown"."""
+    """What is known of the work on a lease's memory: None (nothing is pending), a stream, EVENT, ASK, or "unknown"."""
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
+    if type(owner) is ArrowOwner:
+        return EVENT if has_event(owner) else None
     # what lend has written itself is complete, until somebody gets it
     if type(owner) is DriverOwner and owner.streams is None:
         return None
@@ -122,6 +167,9 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
     return fail(shown, driver, "waiting for the stream that its work is pending on", error) if error else 0
 
 
+include "events.pxi"  # of Arrow arrays
+
+
 cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1:
     """Order the producer's work, on this device, before a stream of our own, whose device is current."""
     cdef Entered entered
@@ -140,6 +188,11 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
         return fail(shown, driver, "asking whether a stream is captured", error)
     if pending is ASK and order_before(owner.held, stream):
         return 0
+    if pending is EVENT:
+        error = read_event(<ArrowOwner> owner, &event)
+        if not error:
+            error = order_after(driver, stream, event)
+        return fail(shown, driver, "ordering work after the event that its producer told", error) if error else 0
     if type(pending) is not int:
         return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
     # an event is of the device of the stream that it is recorded on
@@ -171,7 +224,7 @@ def order(Lent lent, stream):
     cdef int kind = record.device_type
     if stream is not None and stream == -1 and record.device_id >= 0:
         return
-    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(&record):
+    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(owner, &record):
         return      # then nothing can be pending in this process
     lent.record.device_id = record.device_id
     if stream is not None and stream == -1:
@@ -195,10 +248,10 @@ def interface_stream(Lent lent):
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
     pending = pending_of(owner, record.device_type, record.device_id)
-    if pending is ASK:
+    if pending is ASK or pending is EVENT:
         if not byte_count(&record):
             return None
-        if not is_asked(&record):
+        if not is_asked(owner, &record):
             return "unknown"
         order_consumer(owner, lent, &record, 1)
         pending = 1
@@ -223,11 +276,11 @@ def used_by(Lent lent, stream):
                         <size_t> stream)
 
 
-cdef bint is_asked(Record* record) noexcept:
+cdef bint is_asked(Owner owner, Record* record) except? -1:
     """Whether a driver has begun; it tells the number of the device where the producer did not."""
     cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
     cdef PointerFacts facts
-    if driver is NULL or record.data is NULL or ask_pointer(driver, <uintptr_t> record.data, &facts):
+    if driver is NULL or record.data is NULL or ask_once(owner, driver, <uintptr_t> record.data, &facts):
         return False
     if record.device_id < 0 and facts.ordinal >= 0:
         record.device_id = facts.ordinal
@@ -237,8 +290,8 @@ cdef bint is_asked(Record* record) noexcept:
 def number(Lent lent):
     """The number of the device, which is asked of the driver where the producer did not tell it; -1: nobody knows."""
     cdef Record record
-    _held = hold_any(lent, &record)
-    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(&record):
+    cdef Owner owner = hold_any(lent, &record)
+    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(owner, &record):
         lent.record.device_id = record.device_id
     return record.device_id
 
@@ -258,6 +311,10 @@ cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr
     if driver is NULL:
         return 0        # then nothing can be pending in this process
     error = enter(driver, record.device_id, &entered)
+    if not error:
+        error = check_capture(driver, stream)
+        if error:
+            leave(driver, &entered)
     if error == DRIVER_CONTEXT or error == DRIVER_NOT_INITIALIZED:
         return 0
     if error:

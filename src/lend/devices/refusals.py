@@ -1,12 +1,13 @@
 """The wording of what is refused of memory on devices; loaded when something is refused, never before."""
 
-from lend.errors import LendError, NotHostAccessible, StreamError
+from lend.errors import LendError, MalformedDescriptor, NotHostAccessible, StreamError
 from lend.protocols.refusals import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from lend._core.arrow_owners import ArrowOwner
     from lend._core.owners import Protocol
 
 NO_CONTEXT = 201
@@ -101,6 +102,14 @@ def no_driver(shown: "Any", kind: int, ordinal: int) -> LendError:
             f"{advice.to_device(device)}",
             "import a library that has such devices first, and let it begin: lend starts no driver",
         ],
+    )
+
+
+def no_event_there(owner: "ArrowOwner") -> LendError:
+    return MalformedDescriptor.build(
+        "the event after which an Arrow array may be read is told at an address where nothing is",
+        came=f"a device array of {owner.producer_type}",
+        remedy="a producer that tells the address of its event, which lives until the array is released",
     )
 
 

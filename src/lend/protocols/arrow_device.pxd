@@ -11,5 +11,5 @@ cdef StreamOwner take_device_stream(object obj)
 cdef StreamOwner take_device_stream_capsule(object capsule, object lender)
 
 # giving
-cdef object device_capsule(ArrowArray* filled, int32_t device_type, int64_t device_id, void* event)
+cdef object device_capsule(ArrowArray* filled, int32_t device_type, int64_t device_id, object event)
 cdef object device_stream_capsule(object host, int32_t device_type, int64_t device_id, list events)

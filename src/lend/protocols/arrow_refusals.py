@@ -90,12 +90,6 @@ def check_device(lender: "type | None", device_type: int, device_id: int, has_ev
             came=came,
             remedy="a copy of it in the host's memory, by the library that made it",
         )
-    if device_type in _HOST and has_event:
-        raise UnsupportedType.build(
-            f"the device array of {came} may be read after an event, and lend does not wait for events yet",
-            came=came,
-            remedy="wait with the library that made it, and ask it for a new array",
-        )
 
 
 def stream_failed(lender: "type | None", errno: int, text: "str | None", what: str) -> LendError:

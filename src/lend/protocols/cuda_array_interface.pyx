@@ -7,6 +7,10 @@ number is refused till then. The kind stays "cuda" where the object announces pi
 nothing before it has waited. Names of steps (CAI-I2, CAI-E3): the protocol's design page; specification:
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 """
+cimport cython
+from cpython.dict cimport PyDict_Next
+from cpython.long cimport PyLong_CheckExact
+from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 
 from lend._core.owners cimport Protocol, own_on_device, taken_by
@@ -19,7 +23,7 @@ from lend.protocols.array_interface cimport (
     say_fields,
 )
 from lend.protocols.device_number cimport number_of
-from lend.protocols.integers cimport read_address, tuple_of
+from lend.protocols.integers cimport int_as_address, read_address, tuple_of
 
 CUDA_ARRAY_INTERFACE = taken_by(Protocol(
     name="CUDA array interface", dunder="__cuda_array_interface__", devices=(2, 3, 10, 13), readonly=True,
@@ -40,13 +44,41 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     """Take the dict of obj (CAI-I1 to CAI-I6)."""
     cdef dict facts = <dict> facts_of(obj, CUDA_ARRAY_INTERFACE)
     cdef object owner = None, pending
-    cdef tuple values
+    cdef object shape = None, typestr = None, place = None, strides = None, mask = None, version = None, stream = ABSENT
+    cdef Py_ssize_t at = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef bint plain = True
     try:
-        values = (facts.get("shape"), facts.get("typestr"), facts.get("data"), facts.get("strides"), facts.get("mask"),
-                  facts.get("version"), facts.get("stream", ABSENT))
+        # the keys are the interned words of everybody's source: most dicts are read without a lookup
+        with cython.critical_section(facts):
+            while plain and PyDict_Next(facts, &at, &key, &value):
+                if key is <PyObject*> "data":
+                    place = <object> value
+                elif key is <PyObject*> "strides":
+                    strides = <object> value
+                elif key is <PyObject*> "typestr":
+                    typestr = <object> value
+                elif key is <PyObject*> "shape":
+                    shape = <object> value
+                elif key is <PyObject*> "stream":
+                    stream = <object> value
+                elif key is <PyObject*> "version":
+                    version = <object> value
+                elif key is <PyObject*> "mask":
+                    mask = <object> value
+                elif key is not <PyObject*> "descr":
+                    plain = False
+        if not plain:
+            shape = facts.get("shape")
+            typestr = facts.get("typestr")
+            place = facts.get("data")
+            strides = facts.get("strides")
+            mask = facts.get("mask")
+            version = facts.get("version")
+            stream = facts.get("stream", ABSENT)
     except Exception as error:  # noqa: BLE001 - a key of another kind may raise when it is compared
         refuse_producer(obj, CUDA_ARRAY_INTERFACE, error)
-    shape, typestr, place, strides, mask, version, stream = values
     if shape is None or typestr is None:
         refuse("missing_key", obj, CUDA_ARRAY_INTERFACE, ("shape" if shape is None else "typestr",))
     pending = pending_stream(obj, version, stream)
@@ -75,10 +107,13 @@ cdef object pending_stream(object obj, object version, object stream):
     cdef bint known = False
     if version is None:
         return "unknown"
-    try:
-        known = read_address(version, &number)
-    except Exception as error:  # noqa: BLE001 - `__index__` may be anybody's
-        refuse_producer(obj, CUDA_ARRAY_INTERFACE, error)
+    if PyLong_CheckExact(version):
+        known = int_as_address(version, &number)
+    else:
+        try:
+            known = read_address(version, &number)
+        except Exception as error:  # noqa: BLE001 - `__index__` may be anybody's
+            refuse_producer(obj, CUDA_ARRAY_INTERFACE, error)
     if not known or number > NEWEST:
         refuse("bad_interface", obj, CUDA_ARRAY_INTERFACE, ("version", version, f"a version from 0 to {NEWEST}"))
     if number < NEWEST or stream is ABSENT:

@@ -9,12 +9,14 @@ cdef inline int number_of(object obj, Protocol protocol, int* kind) except? -2:
     cdef Py_ssize_t told = 0
     cdef Py_ssize_t number = -1
     cdef bint good = False
-    cdef object pair = None
+    cdef object pair = None, method
     kind[0] = 0
     try:
-        if not hasattr(obj, "__dlpack_device__"):
+        # without an error where it is absent, which costs as much as all the rest
+        method = getattr(obj, "__dlpack_device__", None)
+        if method is None:
             return -1
-        pair = obj.__dlpack_device__()
+        pair = method()
         good = (isinstance(pair, tuple) and len(<tuple> pair) == 2 and read_size((<tuple> pair)[0], &told)
                 and 0 < told < 256 and read_size((<tuple> pair)[1], &number) and -1 <= number <= 0x7FFFFFFF)
     except Exception as error:  # noqa: BLE001 - what a producer raises becomes ours, with it as the cause

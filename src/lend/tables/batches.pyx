@@ -101,7 +101,7 @@ cdef tuple whole(Table table, bint far):
         else:
             fill_nothing(&kind, &made)
         if far:
-            capsule = device_capsule(&made, place[0], place[1], <void*> <size_t> event)
+            capsule = device_capsule(&made, place[0], place[1], event)
         else:
             capsule = array_capsule(&made)
     except BaseException:
@@ -161,24 +161,15 @@ cdef int on_host(Table table) except -1:
 
 
 cdef list events_of(tuple parts):
-    """The addresses of the events after which some parts may be read, 0 where they may be now."""
+    """For each part what says when it may be read, as for device_capsule."""
     cdef list found = []
-    cdef set known
-    cdef void* event = NULL
     cdef Table table
-    cdef Py_ssize_t i
     for part in parts:
         if type(part) is ArrowOwner:
             found.append(<size_t> (<ArrowOwner> part).sync_event)
             continue
         table = <Table> part
-        known = {0}
-        for i in range(table.width):
-            event_of(column_at(table, i), &event)
-            known.add(<size_t> event)
-        if len(known) > 2:
-            raise refusals.several_events(table)
-        found.append(max(known))
+        found.append(event_of([column_at(table, i) for i in range(table.width)]) if table.width else 0)
     return found
 
 

@@ -69,14 +69,6 @@ def not_on_host(table: "Table") -> NotHostAccessible:
     )
 
 
-def several_events(table: "Table") -> UnsupportedLayout:
-    return UnsupportedLayout.build(
-        "the columns of this table may be read after several events, and an Arrow array names one",
-        came=shown(table),
-        remedy="each column by itself: column.__arrow_c_device_stream__()",
-    )
-
-
 def null_structs(column: "Any") -> UnsupportedType:
     from lend.columns import refusals
 

@@ -37,6 +37,7 @@ cdef dict _hooks = {
     "table_array": ("lend.adapters.table_array", "array"),
     "to": ("lend.plan.ways", "to"),
     "view": ("lend.front", "view"),
+    "event": ("lend.devices.ordering", "event_after"),
     "interface_stream": ("lend.devices.ordering", "interface_stream"),
     "used_by": ("lend.devices.ordering", "used_by"),
     "verify": ("lend.plan.recheck", "verify"),

@@ -12,7 +12,7 @@ from support import build
 HERE = pathlib.Path(__file__).parent
 DRIVER = (
     "start.c", "devices.c", "memory.c", "pools.c", "mappings.c", "streams.c", "capture.c", "copies.c", "queries.c",
-    "processes.c", "entry.c",
+    "processes.c", "books.c", "entry.c",
 )  # fmt: skip
 FLAGS = ("-O1", "-g", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-Bsymbolic")
 
@@ -32,7 +32,7 @@ def built(soname, sources, *defines):
     """The path of a library of that name, compiled if nobody has met this source yet."""
     command = [compiler(), *FLAGS, *defines, *(str(HERE / name) for name in sources), f"-Wl,-soname,{soname}"]
     digest = hashlib.sha256(repr(command).encode())
-    for name in ("driver.h", "double.h", *sources):
+    for name in ("driver.h", "double.h", "books.h", *sources):
         digest.update((HERE / name).read_bytes())
     path = build._folder(digest.hexdigest()[:24]) / soname
     if not path.exists():

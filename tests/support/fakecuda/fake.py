@@ -275,6 +275,7 @@ def order(first, then, device=None):
         mark = event()
         record(mark, first)
         wait(then, mark)
+        destroy_event(mark)
 
 
 def sync(stream=None):
@@ -357,6 +358,11 @@ def fail(name, number, times=-1):
 def live():
     """Allocations and registrations that nobody has given back."""
     return lib.fakecuda_live()
+
+
+def books():
+    """What lives: allocations and registrations, streams, events; and how deep the stack of contexts is."""
+    return [live(), lib.fakecuda_live_streams(), lib.fakecuda_live_events(), depth()]
 
 
 def pending(stream=None):

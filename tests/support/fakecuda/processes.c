@@ -4,6 +4,7 @@
  * for elsewhere has a page in a memfd of its own: a waiting process rings, and a thread of the process that recorded it
  * runs what it stands for. So order holds between processes as within one: nothing runs before it is waited for. */
 #include "double.h"
+#include "books.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -161,6 +162,7 @@ API cuIpcOpenEventHandle(CUevent *event, CUipcHandle raw) {
     if (!page) return CUDA_ERROR_MAP_FAILED;
     Event *e = calloc(1, sizeof *e);
     *e = (Event){.dev = h.dev, .flags = CU_EVENT_INTERPROCESS, .shared = page, .foreign = 1};
+    note_event(e);
     *event = (CUevent)e;
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* Streams as lazy queues, and events. Work runs only when somebody waits for it as the contract has it (synchronize,
  * event, blocking copy, the rules of the legacy stream), so that a wait forgotten is a stale value every time. */
 #include "double.h"
+#include "books.h"
 
 Stream legacy[MAXDEV], per_thread[MAXDEV], *streams;
 
@@ -208,12 +209,15 @@ API cuEventCreate(CUevent *e, unsigned f) {
     Event *x = calloc(1, sizeof *x);
     x->dev = current_dev();
     x->flags = (int)f;
+    note_event(x);
     *e = (CUevent)x;
     return CUDA_SUCCESS;
 }
 API cuEventDestroy_v2(CUevent e) {
     NEEDINIT();
-    if (!((Event *)e)->shared) free(e); /* what another process may wait for stays */
+    EVENT_OR_FAIL(x, e);
+    forget_event(x);
+    if (!x->shared) free(x); /* what another process may wait for stays */
     return CUDA_SUCCESS;
 }
 static CUresult record(Event *x, Stream *s) {
@@ -231,11 +235,17 @@ static CUresult record(Event *x, Stream *s) {
     UNLOCK();
     return r;
 }
-API cuEventRecord(CUevent e, CUstream h) { NEEDINIT(); STREAM_OR_FAIL(s, h); return record((Event *)e, s); }
+API cuEventRecord(CUevent e, CUstream h) {
+    NEEDINIT();
+    STREAM_OR_FAIL(s, h);
+    EVENT_OR_FAIL(x, e);
+    return record(x, s);
+}
 API cuEventRecordWithFlags(CUevent e, CUstream h, unsigned f) {
     NEEDINIT();
     STREAM_OR_FAIL(s, h);
-    return record((Event *)e, s);
+    EVENT_OR_FAIL(x, e);
+    return record(x, s);
 }
 static CUresult refuse_event(Event *x) {
     if (x->capture) {
@@ -246,7 +256,7 @@ static CUresult refuse_event(Event *x) {
 }
 API cuEventSynchronize(CUevent e) {
     NEEDINIT();
-    Event *x = (Event *)e;
+    EVENT_OR_FAIL(x, e);
     LOCK();
     CUresult r = refuse_event(x);
     if (!r && x->foreign) r = shared_wait(x);
@@ -257,7 +267,7 @@ API cuEventSynchronize(CUevent e) {
 }
 API cuEventQuery(CUevent e) {
     NEEDINIT();
-    Event *x = (Event *)e;
+    EVENT_OR_FAIL(x, e);
     LOCK();
     CUresult r = refuse_event(x);
     if (!r && x->foreign) r = shared_ready(x) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -269,7 +279,7 @@ API cuEventElapsedTime_v2(float *t, CUevent a, CUevent b) { NEEDINIT(); *t = 0.0
 API cuStreamWaitEvent(CUstream h, CUevent e, unsigned f) {
     NEEDINIT();
     STREAM_OR_FAIL(s, h);
-    Event *x = (Event *)e;
+    EVENT_OR_FAIL(x, e);
     CUresult r = CUDA_SUCCESS;
     LOCK();
     if (s->capture || x->capture) r = capture_wait(s, x);
