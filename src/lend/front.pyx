@@ -469,7 +469,7 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
     if device is not None:
         here = made
-        made = <View> requirements.brought(made, device, copy)
+        made = <View> requirements.brought(made, device, copy, view)
         if made is not here:
             reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
             if type(made.holder) is MemoryOwner:

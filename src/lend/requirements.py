@@ -10,6 +10,7 @@ from lend.views import describe, packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from lend.views.view import View
@@ -110,7 +111,7 @@ def check_stream(view: "View", stream: "Any") -> None:
 
 
 @lets_go
-def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
+def brought(view: "View", device: "Any", copy: "bool | None", taken: "Callable[[Any], View]") -> "View":
     """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for, or
     where the host does not read it a copy by the driver. Memory asked for on a device is a copy there.
     """
@@ -128,6 +129,10 @@ def brought(view: "View", device: "Any", copy: "bool | None") -> "View":
     found = access.access(view)
     if copy is not False and found.host is not True and found.copied:
         return copying.to_host(view, f"memory on {wanted} was asked for")
+    if copy is not False and found.asked:
+        from lend.devices import by_producer
+
+        return by_producer.to_host(view, taken)
     return access.on_host(view, None, copy is False)
 
 

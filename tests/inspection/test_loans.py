@@ -222,6 +222,15 @@ def test_same_address_on_two_devices_is_two_places():
     del buffers
 
 
+@pytest.mark.parametrize("code", [4, 7, 8, 15, 99])
+def test_handles_are_no_addresses_that_could_be_compared(code):
+    pair = [CountingDLPack(64, (4,), dtype=(2, 32, 1), device=(code, 0), data=handle) for handle in (8, 64)]
+    views = [lend.view(each) for each in pair]
+    found = Loans(loan for loan in loans() if any(loan.producer is each for each in pair))
+    assert found.nbytes == 32
+    del views
+
+
 def test_slice_of_the_answer_is_an_answer():
     exporter = floats()
     view = lend.view(exporter)

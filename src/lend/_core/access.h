@@ -34,6 +34,7 @@ enum lend_row {
     LEND_ROW_USM_HOST,
     LEND_ROW_USM_UNTOLD,
     LEND_ROW_HANDLE,       /* OpenCL, Metal, Vulkan ...: what is told is no address */
+    LEND_ROW_OTHER,        /* an address of a device that no driver known here could be asked about */
     LEND_ROWS
 };
 
@@ -71,10 +72,12 @@ static const lend_access_row lend_access[LEND_ROWS] = {
     [LEND_ROW_USM_HOST] = {LEND_HOST_YES, LEND_WAIT_PRODUCER, "USM host"},
     [LEND_ROW_USM_UNTOLD] = {LEND_HOST_NO, LEND_WAIT_NOTHING, "USM of a kind that is not told"},
     [LEND_ROW_HANDLE] = {LEND_HOST_NO, LEND_WAIT_NOTHING, "a handle"},
+    [LEND_ROW_OTHER] = {LEND_HOST_NO, LEND_WAIT_NOTHING, "a device of another kind"},
 };
 
 typedef struct { /* what is known of a piece of memory before its row is found */
     int declared;       /* by its producer: DLPack's code; 0: by nobody */
+    int handle;         /* what is told is a handle of the device's, and no address */
     int produced;       /* a living object of the producer's is held */
     int usm;            /* of SYCL, what the owner says: 0 nothing, 1 device, 2 shared, 3 host */
     uintptr_t low;      /* its lowest byte */
@@ -113,7 +116,8 @@ static inline enum lend_row lend_row_of_rocm(const lend_access_facts *facts) {
     const lend_pointer_facts *pointer = &facts->pointer;
     if (!facts->begun) return facts->declared == LEND_ROCM_HOST ? LEND_ROW_PINNED_TOLD : LEND_ROW_NO_DRIVER;
     if (pointer->managed) return LEND_ROW_ROCM_MANAGED;
-    if (pointer->type == LEND_MEMORY_HOST) return pointer->host ? LEND_ROW_ROCM_HOST : LEND_ROW_DEVICE;
+    if (pointer->type == LEND_MEMORY_HOST)
+        return !pointer->host ? LEND_ROW_DEVICE : pointer->host == facts->low ? LEND_ROW_ROCM_HOST : LEND_ROW_ALIAS;
     if (pointer->type == LEND_MEMORY_DEVICE)
         return pointer->host == facts->low ? LEND_ROW_ROCM_DEVICE : LEND_ROW_DEVICE;
     return LEND_ROW_UNKNOWN;
@@ -124,12 +128,13 @@ static inline enum lend_row lend_row_of(const lend_access_facts *facts) {
     const lend_pointer_facts *pointer = &facts->pointer;
     const int declared = facts->declared;
     if (facts->nbytes == 0) return LEND_ROW_EMPTY;
+    if (facts->handle) return LEND_ROW_HANDLE;
     if (declared == LEND_ROCM || declared == LEND_ROCM_HOST) return lend_row_of_rocm(facts);
     if (declared == LEND_ONEAPI)
         return facts->usm == 1 ? LEND_ROW_USM_DEVICE : facts->usm == 2 ? LEND_ROW_USM_SHARED
              : facts->usm == 3 ? LEND_ROW_USM_HOST : LEND_ROW_USM_UNTOLD;
     if (declared > LEND_CPU && declared != LEND_CUDA && declared != LEND_CUDA_HOST && declared != LEND_MANAGED)
-        return LEND_ROW_HANDLE;
+        return LEND_ROW_OTHER;
     if (!facts->begun)
         return declared <= LEND_CPU ? LEND_ROW_HOST
              : declared == LEND_CUDA_HOST ? LEND_ROW_PINNED_TOLD : LEND_ROW_NO_DRIVER;

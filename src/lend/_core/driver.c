@@ -80,6 +80,7 @@ struct lend_driver {
     int (*hip_malloc)(void **, size_t);
     int (*hip_free)(void *);
     const char *(*hip_error_name)(int);
+    int (*hip_peek_error)(void), (*hip_forget_error)(void);
     /* alike in both */
     int (*synchronize)(void);
     int (*capture_mode)(int *);
@@ -96,11 +97,10 @@ struct lend_driver {
 };
 
 static lend_driver cuda, hip;
-static int forked;
+static int found[2];
+static int forked; /* HIP was in use, and this is a child: it would not answer there, or not come back */
 
-static void note_fork(void) { forked = 1; }
-
-int lend_has_forked(void) { return forked; }
+static void note_fork(void) { forked = __atomic_load_n(&found[1], __ATOMIC_ACQUIRE); }
 
 static int is_page(uintptr_t address) {
     char byte;
@@ -158,6 +158,8 @@ static int find_cuda(lend_driver *driver, void *library) {
 static int find_hip(lend_driver *driver, void *library) {
     driver->kind = LEND_DRIVER_HIP;
     FIND(hip_memcpy_rows, "hip", "Memcpy2DAsync");
+    FIND(hip_peek_error, "hip", "PeekAtLastError");
+    FIND(hip_forget_error, "hip", "GetLastError");
     return find_alike(driver, library, "hip") && FIND(hip_pointer, "hip", "PointerGetAttributes")
         && FIND(hip_get_device, "hip", "GetDevice") && FIND(hip_set_device, "hip", "SetDevice")
         && FIND(hip_memcpy, "hip", "MemcpyAsync") && FIND(hip_malloc, "hip", "Malloc") && FIND(hip_free, "hip", "Free")
@@ -166,7 +168,6 @@ static int find_hip(lend_driver *driver, void *library) {
 
 static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long long seen[2]; /* libraries loaded when a driver was last not found, and one more */
-static int found[2];
 
 static int look_for(lend_driver *driver, int kind) {
     lend_driver made = {0};
@@ -220,9 +221,18 @@ const char *lend_driver_error(const lend_driver *driver, int error) {
 
 /* -- questions ----------------------------------------------------------------------------------------------------- */
 
+/* HIP keeps the error of a call for whoever asks after the last one; what a question of ours came to is no error. */
+static int is_clean(const lend_driver *driver) {
+    return driver->hip_forget_error != NULL && driver->hip_peek_error != NULL && driver->hip_peek_error() == 0;
+}
+
 static int ask_hip(const lend_driver *driver, uintptr_t address, lend_pointer_facts *facts) {
     hip_pointer told = {0};
-    int error = driver->hip_pointer(&told, (const void *)address);
+    int clean, error;
+    if (forked) return LEND_DRIVER_NOT_INITIALIZED;
+    clean = is_clean(driver);
+    error = driver->hip_pointer(&told, (const void *)address);
+    if (error && clean) driver->hip_forget_error();
     if (error == 1) return LEND_DRIVER_OK; /* invalid value: memory that HIP does not know, to its older versions */
     if (error) return error;
     if (driver->version <= 5) told.type = told.managed ? 3 : told.type == 0 ? 1 : told.type == 1 ? 2 : 0;
@@ -327,6 +337,7 @@ int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
     int error;
     *entered = (lend_entered){.ordinal = ordinal, .mode = -1};
     if (driver == NULL) return LEND_DRIVER_ABSENT;
+    if (forked && driver->kind == LEND_DRIVER_HIP) return LEND_DRIVER_NOT_INITIALIZED;
     error = enter(driver, ordinal, entered);
     if (error || driver->capture_mode == NULL) return error;
     /* what is done with streams of ours ends no capture of others' */
@@ -352,10 +363,16 @@ void lend_leave(const lend_driver *driver, lend_entered *entered) {
 
 enum { NON_BLOCKING = 1, NO_TIMING = 2, CAPTURE_IMPLICIT = 906 };
 
-static void *handle(uintptr_t stream) { return (void *)stream; }
+/* 1 is CUDA's legacy stream, which array interfaces tell; HIP has no such number, and its default stream is that. */
+static void *handle_of(const lend_driver *driver, uintptr_t stream) {
+    return (void *)(driver->kind == LEND_DRIVER_HIP && stream == 1 ? 0 : stream);
+}
+#define handle(stream) handle_of(driver, stream)
 
 int lend_is_capturing(const lend_driver *driver, uintptr_t stream, int *capturing) {
+    int clean = driver->kind == LEND_DRIVER_HIP && is_clean(driver);
     int error = driver->stream_capturing(handle(stream), capturing);
+    if (error && clean) driver->hip_forget_error();
     if (error == CAPTURE_IMPLICIT) { /* the legacy stream, beside a capture that it would disturb */
         *capturing = 1;
         return LEND_DRIVER_OK;
@@ -382,7 +399,9 @@ int lend_record_event(const lend_driver *driver, void *event, uintptr_t stream) 
 }
 
 int lend_is_event_done(const lend_driver *driver, void *event, int *done) {
+    int clean = driver->kind == LEND_DRIVER_HIP && is_clean(driver);
     int error = driver->event_query(event);
+    if (error && clean) driver->hip_forget_error();
     *done = error == 0;
     return error == 600 ? LEND_DRIVER_OK : error; /* not ready */
 }
@@ -463,7 +482,6 @@ int lend_free(const lend_driver *driver, uintptr_t address) {
 struct lend_driver { int kind; };
 typedef const lend_driver *lend_the_driver;
 
-int lend_has_forked(void) { return 0; }
 int lend_is_mapped(uintptr_t address, size_t size) { return 1; }
 const lend_driver *lend_find_driver(int kind) { return NULL; }
 const char *lend_driver_error(lend_the_driver driver, int error) { return "no driver in this process"; }

@@ -65,7 +65,6 @@ cdef extern from "driver.h" nogil:
     int copy_block "lend_copy_block"(Driver* driver, const Block* block, uintptr_t stream)
     int allocate_on "lend_allocate"(Driver* driver, size_t size, uintptr_t* address)
     int free_on "lend_free"(Driver* driver, uintptr_t address)
-    bint has_forked "lend_has_forked"()
     bint is_mapped "lend_is_mapped"(uintptr_t address, size_t size)
 
 cdef extern from "access.h" nogil:
@@ -94,6 +93,7 @@ cdef extern from "access.h" nogil:
         ROW_USM_HOST "LEND_ROW_USM_HOST"
         ROW_USM_UNTOLD "LEND_ROW_USM_UNTOLD"
         ROW_HANDLE "LEND_ROW_HANDLE"
+        ROW_OTHER "LEND_ROW_OTHER"
         ROWS "LEND_ROWS"
         HOST_NO "LEND_HOST_NO"
         HOST_YES "LEND_HOST_YES"
@@ -109,6 +109,7 @@ cdef extern from "access.h" nogil:
 
     ctypedef struct AccessFacts "lend_access_facts":
         int declared
+        int handle
         int produced
         int usm
         uintptr_t low
@@ -118,5 +119,5 @@ cdef extern from "access.h" nogil:
         PointerFacts pointer
         DeviceFacts device
 
-    const AccessRow[24] ACCESS "lend_access"
+    const AccessRow[25] ACCESS "lend_access"
     int row_of "lend_row_of"(const AccessFacts* facts)

@@ -9,6 +9,7 @@ class Access:
     name: str
     host: bool | None
     wait: str
+    asked: bool
     copied: bool
     address: int
     ordinal: int

@@ -9,9 +9,9 @@ from libc.stdint cimport uintptr_t
 
 from lend._core.driver cimport (
     ACCESS, DRIVER_ABSENT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, HOST_NO, HOST_SIGNED, HOST_YES,
-    MEMORY_UNKNOWN, ROW_ALIAS, ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_MANAGED_IDLE, ROW_PAGES_BARE,
-    ROW_ROCM_DEVICE, ROWS, WAIT_DEVICE, WAIT_NOTHING, AccessFacts, Driver, ask_device, find_driver, is_mapped,
-    row_of,
+    MEMORY_UNKNOWN, ROW_ALIAS, ROW_DEVICE, ROW_DEVICE_SEEN, ROW_EMPTY, ROW_HANDLE, ROW_MANAGED_IDLE, ROW_NO_DRIVER,
+    ROW_OTHER, ROW_PAGES_BARE, ROW_ROCM_DEVICE, ROW_USM_DEVICE, ROW_USM_UNTOLD, ROWS, WAIT_DEVICE, WAIT_NOTHING,
+    AccessFacts, Driver, ask_device, find_driver, is_mapped, row_of,
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, span_of
@@ -31,6 +31,8 @@ cdef enum:
 
 # what the driver may copy, though the host does not read it where it is
 cdef tuple COPIED = (ROW_DEVICE, ROW_DEVICE_SEEN, ROW_MANAGED_IDLE, ROW_PAGES_BARE, ROW_ROCM_DEVICE)
+# what only the library that made it could copy
+cdef tuple ASKED = (ROW_NO_DRIVER, ROW_USM_DEVICE, ROW_USM_UNTOLD, ROW_HANDLE, ROW_OTHER)
 cdef tuple SYNCS = (None, "stream", "device", "none")
 
 
@@ -50,6 +52,8 @@ cdef class Access:
         Of element 0 for the host; 0 where there is none.
     copied : bool
         Whether the driver can copy it to the host.
+    asked : bool
+        Whether its producer can be asked for a copy on the host, where no driver makes one.
     ordinal : int
         The number of the device by the driver's word; -1 where it did not tell.
     """
@@ -57,7 +61,7 @@ cdef class Access:
     cdef readonly str name, wait
     cdef readonly object host, address
     cdef readonly int ordinal, row
-    cdef readonly bint copied
+    cdef readonly bint copied, asked
 
     def __repr__(self):
         answer = {True: "the host may read it", False: "the host may not read it", None: "only where signed for"}
@@ -72,6 +76,7 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
     cdef int error = DRIVER_ABSENT
     span_of(record, &low, &high)
     facts.declared = record.device_type
+    facts.handle = record.flags & HANDLE != 0
     facts.produced = owner.held is not None
     facts.usm = 0
     facts.low = <uintptr_t> record.data + low
@@ -79,7 +84,7 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
     facts.begun = facts.mapped = 0
     facts.device.pageable = facts.device.concurrent = 0
     facts.pointer.ordinal = -2
-    if facts.nbytes == 0 or record.flags & HANDLE:
+    if facts.nbytes == 0 or facts.handle:
         return row_of(facts)
     if record.device_type == ONEAPI:
         facts.usm = usm_kind(owner.held)
@@ -130,6 +135,7 @@ def access(Lent lent):
     made.name = ACCESS[row].name.decode("ascii")
     made.host = {HOST_NO: False, HOST_YES: True, HOST_SIGNED: None}[ACCESS[row].host]
     made.copied = can_be_copied(row)
+    made.asked = row in ASKED and hasattr(type(owner.held), "__dlpack__")
     made.wait = ("nothing", "producer", "device")[ACCESS[row].wait]
     made.address = <size_t> record.data + delta_of(row, &facts) if ACCESS[row].host != HOST_NO else 0
     made.ordinal = facts.pointer.ordinal if facts.pointer.ordinal >= 0 else -1

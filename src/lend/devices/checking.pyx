@@ -80,6 +80,6 @@ cdef bint is_contradicted(const Record* record) noexcept:
     if ask_pointer(driver, facts.low, &facts.pointer):
         return False        # it has not begun
     facts.begun = 1
-    facts.produced = facts.usm = facts.mapped = 0
+    facts.handle = facts.produced = facts.usm = facts.mapped = 0
     facts.device.pageable = facts.device.concurrent = 1
     return row_of(&facts) == ROW_CONTRADICTED

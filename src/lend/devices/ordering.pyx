@@ -216,12 +216,17 @@ def order(Lent lent, stream):
     ----------
     lent : View or Buffer
         On a device.
-    stream : int or None
-        As DLPack has it: None the default stream, -1 no order, 1 and 2 CUDA's default streams, else a handle.
+    stream : int, queue or None
+        As DLPack has it: None the default stream, -1 no order, 1 and 2 CUDA's default streams, else a handle; on
+        SYCL's devices a queue.
     """
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
     cdef int kind = record.device_type
+    if kind == ONEAPI:
+        if hasattr(stream, "wait") and not order_before(owner.held, stream):
+            wait_for_queue(owner, lent)     # then it is done before any
+        return
     if stream is not None and stream == -1 and record.device_id >= 0:
         return
     if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(owner, &record):
@@ -270,6 +275,8 @@ def used_by(Lent lent, stream):
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
     check_stream(&record, lent, stream)
+    if record.device_type == ONEAPI:
+        return      # of a queue nobody is told when it has done what it was given
     if stream != -1:
         sweep()
         remember_stream(owner, DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA, record.device_id,
@@ -357,15 +364,15 @@ cdef int wait_by_producer(Owner owner, object shown, int device_type, int device
     return 0 if ordered else wait_for_all(shown, kind, -1 if device_type == MANAGED else device_id, "stream")
 
 
-cdef bint order_before(object producer, uintptr_t stream) except -1:
-    """Ask `__dlpack__` to order the producer's work before a stream; False: it would not."""
+cdef bint order_before(object producer, object stream) except -1:
+    """Ask `__dlpack__` to order the producer's work before a stream or a queue; False: it would not."""
     if ignores_streams(producer):
         return False
     try:
         try:
-            producer.__dlpack__(stream=<object> stream, max_version=NEWEST)
+            producer.__dlpack__(stream=stream, max_version=NEWEST)
         except TypeError:
-            producer.__dlpack__(stream=<object> stream)
+            producer.__dlpack__(stream=stream)
     except (MemoryError, RecursionError):
         raise
     except Exception:  # noqa: BLE001 - a producer may raise anything; then all of the device is waited for

@@ -48,17 +48,30 @@ _WHY = {
         "it reaches beyond the allocation that it begins in, by the driver's word",
         "what its producer says of it by another protocol",
     ),
-    "USM device": ("it is device memory of SYCL, which only its device reads", "a copy by the library that made it"),
+    "USM device": (
+        "it is device memory of SYCL, which only its device reads",
+        "a copy by the library that made it (of dpctl: dpctl.tensor.asnumpy, or copy_to_host() of its memory)",
+    ),
     "USM of a kind that is not told": (
         "its owner does not say of which kind it is (usm_type: device, shared or host)",
         "the object that made it, in place of a capsule; or a copy by the library that made it",
     ),
     "a handle": ("what is told of it is a handle of its device, and no address", "a copy by the library that made it"),
+    "a device of another kind": (
+        "there is no driver of such a device that lend knows and could ask",
+        "a copy by the library that made it",
+    ),
 }  # fmt: skip
+
+
+# what its own library copies to the host, when it is asked by name
+_ASKED = ("device, as told", "USM device", "USM of a kind that is not told", "a handle", "a device of another kind")
 
 
 def not_readable(shown: "Any", row: str, signed: bool) -> LendError:
     why, remedy = _WHY[row]
+    if row in _ASKED and hasattr(type(getattr(getattr(shown, "owner", None), "producer", None)), "__dlpack__"):
+        remedy = f'lend.to(x, target, device="cpu"), which asks its library for a copy by name; or {remedy}'
     return NotHostAccessible.build(
         f"the host may not read memory on {shown.device} ({row}): {why}"
         if not signed
@@ -67,6 +80,24 @@ def not_readable(shown: "Any", row: str, signed: bool) -> LendError:
         came=facts(shown),
         tried="the table of what the host may touch",
         remedy=remedy,
+    )
+
+
+def not_copied(shown: "Any", answer: str) -> LendError:
+    return NotHostAccessible.build(
+        f"the memory on {shown.device} was to be copied to the host by its producer, and was not",
+        came=facts(shown),
+        tried=f"__dlpack__(dl_device=(1, 0)) -> {answer}",
+        remedy="a copy by the library that made it",
+    )
+
+
+def not_cut_out(shown: "Any") -> LendError:
+    return NotHostAccessible.build(
+        f"a part of memory on {shown.device} cannot be cut out of the copy that its producer makes of the whole, "
+        "which lies in another order",
+        came=facts(shown),
+        remedy='lend.view(x, device="cpu") of the whole, and the part of that',
     )
 
 

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Loan", "Loans", "loans"]
 
-# their memory has handles in place of addresses (opencl, vulkan, metal, webgpu): ranges cannot be compared
-_BY_HANDLE = frozenset((4, 7, 8, 15))
+# of others the memory has handles in place of addresses (opencl, vulkan, metal, webgpu, unknown ones), or may have:
+# ranges cannot be compared
+_BY_ADDRESS = frozenset((1, 2, 3, 9, 10, 11, 12, 13, 14, 16, 17, 18))
 
 _SHOWN = 20  # lines of the printed table
 
@@ -382,7 +383,7 @@ def _covered(found: Iterable[Loan]) -> int:
     total = 0
     ranges: dict[Device | None, list[tuple[int, int]]] = {}
     for loan in found:
-        if loan.device is not None and loan.device.type in _BY_HANDLE:
+        if loan.device is not None and loan.device.type not in _BY_ADDRESS:
             total += loan.nbytes
         else:
             ranges.setdefault(loan.device, []).extend((start, start + size) for start, size in loan.spans)

@@ -55,8 +55,8 @@ class Draft:
     """A way that was found, not yet gone."""
 
     __slots__ = (
-        "access", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "sends", "signed",
-        "source", "staged", "sync", "unresolved", "whole",
+        "access", "asks", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "sends",
+        "signed", "source", "staged", "sync", "unresolved", "whole",
     )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
@@ -70,6 +70,7 @@ class Draft:
         self.access: Access | None = None  # of memory of a device that the host will read
         self.crossing: Reason | None = None
         self.brings = False  # the driver copies it to the host, as was asked by name
+        self.asks = False  # its producer does, where no driver can
         self.sends: Device | None = None  # the same to a device
         self.staged = False  # put in order on the host before
         self.sync: str | None = None
@@ -173,7 +174,8 @@ class Draft:
                 raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
             wanted = None  # of the kind, whatever its number
         if self._comes_to_the_host(wanted, copy):
-            return None if not self.brings else Reason("device", f"memory on cpu was asked for, and this is on {here}")
+            brought = self.brings or self.asks
+            return Reason("device", f"memory on cpu was asked for, and this is on {here}") if brought else None
         if self._goes_to(wanted, copy):
             return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
         if wanted is not None and wanted != here:
@@ -209,8 +211,8 @@ class Draft:
 
         found = access.access(facts.view)
         if found.host is False or (found.host is None and not (by_name and copy is False)):
-            if by_name and copy is not False and found.copied:
-                self.brings = True
+            if by_name and copy is not False and (found.copied or found.asked):
+                self.brings, self.asks = found.copied, not found.copied
                 self.facts = facts.brought()
                 return True
             access.on_host(facts.view)  # refused, with the reason
@@ -281,6 +283,12 @@ class Draft:
             from lend.devices import copying
 
             view = copying.to_host(view, self.crossing.why, self.sync)
+        elif self.asks:
+            from lend.devices import by_producer
+
+            view = by_producer.to_host(view, front.view)
+            if view.readonly or not (view.c_contiguous and view.aligned):
+                view = values.copied(view, "C", False, "put in order on the host")
         elif self.sends is not None and self.crossing is not None:
             from lend.devices import copying
 
@@ -347,7 +355,8 @@ class Draft:
             if self.staged:
                 steps.append(Step("work", "into fresh memory", facts.nbytes, "lend", "put in order for a device"))
             where = "the host" if self.sends is None else str(self.sends)
-            steps.append(Step("work", f"by the driver, to {where}", facts.nbytes, "lend", self.crossing.why))
+            how, who = ("producer", "producer") if self.asks else ("driver", "lend")
+            steps.append(Step("work", f"by the {how}, to {where}", facts.nbytes, who, self.crossing.why))
         if self.source == GATHERED:
             steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
         if self.reasons:

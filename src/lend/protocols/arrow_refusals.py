@@ -60,7 +60,7 @@ def consumed(lender: "type | None", capsule: str) -> LendError:
 
 
 # DLPack's codes that Arrow's device interface has, too, and the two that came since
-_DEVICES = frozenset((1, 2, 3, 4, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18))
+_DEVICES = frozenset((1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18))
 _BY_HANDLE = frozenset((4, 7, 8, 15))
 _HOST = frozenset((1, 3, 11, 13))
 

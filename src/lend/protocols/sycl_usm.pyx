@@ -3,7 +3,10 @@
 Strides and offset count elements. There is no release: the owner keeps the object that the dict was read from, and as
 its `context` the `syclobj` (a queue, a context, a capsule or a filter string), without which a USM pointer is nobody's;
 so only memory that came with one is given again. Whether the host may read it only the context can tell: it is never
-touched here. The number of the device is known where `__dlpack_device__` tells it. Specification:
+touched here. The number of the device is known where `__dlpack_device__` tells it.
+
+The second item of `data` is "read-only" for arrays, and for dpctl's memory objects, whose dicts have no `offset` and
+always True there, "writable". Specification:
 https://github.com/IntelPython/dpctl/wiki/Zero-copy-data-exchange-using-SYCL-USM
 """
 from libc.stdint cimport uintptr_t
@@ -27,6 +30,8 @@ SYCL_USM = taken_by(Protocol(
 
 cdef enum:
     DEVICE_ONEAPI = 14
+
+cdef object module_of = type.__dict__["__module__"].__get__
 
 
 cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* data):
@@ -55,6 +60,9 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
                ("typestr", typestr, "a little-endian number of kind b, i, u, f or c"))
     if not isinstance(place, tuple):
         refuse("bad_interface", obj, SYCL_USM, ("data", place, "a pair (address, readonly)"))
+    if offset is None and len(<tuple> place) == 2 and is_memory(obj):
+        address, _ = <tuple> place
+        place = (address, False)
     record.flags = 0
     record.device_type = DEVICE_ONEAPI
     record.device_id = number_of(obj, SYCL_USM, &announced)
@@ -77,6 +85,15 @@ cdef object take(object obj, Record* record, Py_buffer* lease, int want, void* d
     return owner
 
 
+cdef bint is_memory(object obj):
+    """Whether it is of a class of dpctl.memory: USM without a dtype, which is always writable."""
+    for cls in type(obj).__mro__:
+        module = module_of(cls)
+        if type(module) is str and (module == "dpctl.memory" or module.startswith("dpctl.memory.")):
+            return True
+    return False
+
+
 cdef int in_bytes(object obj, Record* record) except -1:
     """Turn the strides, which count elements, into bytes, and check them as such."""
     cdef Py_ssize_t* shape = shape_of(record)
@@ -95,11 +112,18 @@ cdef int in_bytes(object obj, Record* record) except -1:
     return 0
 
 
+cdef object context_of(Owner owner):
+    """What the memory came with; of an array that came by DLPack, the queue that it says is its own. None: nobody's."""
+    if type(owner) is DeviceOwner:
+        return (<DeviceOwner> owner).syclobj
+    return getattr(owner.held, "sycl_queue", None)
+
+
 cdef dict give(Owner owner, Record* record, object shown):
     """A fresh dict over the record: from the lowest byte, with an offset where strides are negative."""
     cdef str typestr = said_typestr(record.dtype)
-    cdef bint here = record.device_type == DEVICE_ONEAPI and type(owner) is DeviceOwner and (
-        <DeviceOwner> owner).syclobj is not None
+    cdef object syclobj = context_of(owner) if record.device_type == DEVICE_ONEAPI else None
+    cdef bint here = syclobj is not None
     cdef bint sayable = typestr is not None and KIND_BOOL <= record.dtype.kind <= KIND_COMPLEX
     cdef Py_ssize_t* strides = strides_of(record)
     cdef Py_ssize_t* shape = shape_of(record)
@@ -126,7 +150,7 @@ cdef dict give(Owner owner, Record* record, object shown):
         "offset": -low // <Py_ssize_t> record.itemsize,
         "shape": tuple_of(shape_of(record), record.ndim),
         "strides": None if record.flags & C_CONTIGUOUS else tuple_of(steps, record.ndim),
-        "syclobj": (<DeviceOwner> owner).syclobj,
+        "syclobj": syclobj,
         "typestr": typestr,
         "version": 1,
     }

@@ -391,15 +391,23 @@ cdef tuple device_pair(dl_device):
 
 
 cdef int check_stream(const Record* record, object shown, stream) except -1:
-    """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3)."""
+    """A stream means something on a device only; 0 is ambiguous on CUDA, 1 and 2 unknown on ROCm (DL-E3).
+
+    On SYCL's it is a queue. Where lend orders no work at all, a stream is refused, and not passed over."""
     from lend.protocols import refusals
     if record.device_type == DEVICE_CPU:
         raise refusals.stream(shown, stream, "host memory has no stream: pass None")
+    if record.device_type == 14 and hasattr(stream, "wait"):
+        return 0
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     number = PyNumber_Index(stream)
     if number < -1:
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
+    if number != -1 and record.device_type not in (2, 3, 10, 11, 13):
+        raise refusals.stream(shown, stream, "a stream of SYCL is its queue; pass that, or None"
+                              if record.device_type == 14
+                              else "lend orders no work on such a device: order it yourself, and pass None or -1")
     if record.device_type in (2, 13) and number == 0:
         raise refusals.stream(
             shown, stream, "0 is ambiguous on CUDA: pass 1 (legacy default), 2 (per thread) or a handle")
