@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { DEVICES = 64 };
+enum { DEVICES = 64, INVALID_CONTEXT = 201 };
 
 enum { /* CUpointer_attribute */
     PTR_MEMORY_TYPE = 2,
@@ -214,6 +214,7 @@ const char *lend_driver_error(const lend_driver *driver, int error) {
     const char *name = NULL;
     if (error == LEND_DRIVER_ABSENT) return "no driver in this process";
     if (error == LEND_DRIVER_CAPTURING) return "the stream is being captured";
+    if (error == LEND_DRIVER_CONTEXT) error = INVALID_CONTEXT;
     if (driver != NULL && driver->kind == LEND_DRIVER_CUDA) driver->error_name(error, &name);
     else if (driver != NULL) name = driver->hip_error_name(error);
     return name == NULL ? "an error without a name" : name;

@@ -21,9 +21,9 @@ enum { /* what the driver calls a piece of memory */
 enum { /* answers of ours, beside those of the driver, which are above 0 */
     LEND_DRIVER_OK = 0,
     LEND_DRIVER_NOT_INITIALIZED = 3, /* of CUDA and HIP alike */
-    LEND_DRIVER_CONTEXT = 201,       /* the device has no active context */
     LEND_DRIVER_ABSENT = -1,         /* there is no such driver in this process, or it lacks the function */
     LEND_DRIVER_CAPTURING = -2,      /* the stream is being captured: nothing may wait */
+    LEND_DRIVER_CONTEXT = -3,        /* the device has no active context: nothing was ever begun on it here */
 };
 
 typedef struct { /* what a driver says of one address */

@@ -33,6 +33,7 @@ cdef enum:
     ROCM_HOST = 11
     MANAGED = 13
     ONEAPI = 14
+    DEINITIALIZED = 4
     INVALID_DEVICE = 101
     INVALID_HANDLE = 400
     MOST_DEVICES = 64
@@ -229,7 +230,7 @@ def order(Lent lent, stream):
         return
     if stream is not None and stream == -1 and record.device_id >= 0:
         return
-    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(owner, &record):
+    if kind not in (CUDA, CUDA_HOST, ROCM, ROCM_HOST, MANAGED) or not is_asked(lent, owner, &record):
         return      # then nothing can be pending in this process
     lent.record.device_id = record.device_id
     if stream is not None and stream == -1:
@@ -256,7 +257,7 @@ def interface_stream(Lent lent):
     if pending is ASK or pending is EVENT:
         if not byte_count(&record):
             return None
-        if not is_asked(owner, &record):
+        if not is_asked(lent, owner, &record):
             return "unknown"
         order_consumer(owner, lent, &record, 1)
         pending = 1
@@ -283,12 +284,18 @@ def used_by(Lent lent, stream):
                         <size_t> stream)
 
 
-cdef bint is_asked(Owner owner, Record* record) except? -1:
+cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     """Whether a driver has begun; it tells the number of the device where the producer did not."""
     cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
     cdef PointerFacts facts
-    if driver is NULL or record.data is NULL or ask_once(owner, driver, <uintptr_t> record.data, &facts):
+    cdef int error
+    if driver is NULL or record.data is NULL:
         return False
+    error = ask_once(owner, driver, <uintptr_t> record.data, &facts)
+    if error == DRIVER_NOT_INITIALIZED or error == DEINITIALIZED:
+        return False
+    if error:
+        fail(lent, driver, "asking the driver about its address", error)
     if record.device_id < 0 and facts.ordinal >= 0:
         record.device_id = facts.ordinal
     return True
@@ -298,7 +305,7 @@ def number(Lent lent):
     """The number of the device, which is asked of the driver where the producer did not tell it; -1: nobody knows."""
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
-    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(owner, &record):
+    if record.device_id < 0 and record.device_type in (CUDA, ROCM, MANAGED) and is_asked(lent, owner, &record):
         lent.record.device_id = record.device_id
     return record.device_id
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lend._core.arrow_owners import ArrowOwner
     from lend._core.owners import Protocol
 
-NO_CONTEXT = 201
+NO_CONTEXT = -3
 COPY = 'lend.to(x, target, device="cpu") or lend.view(x, device="cpu"), which copies it, by name'
 
 # row of the table -> why the host may not read such memory, and what to do

@@ -74,7 +74,12 @@ def use(device):
 @contextlib.contextmanager
 def on(device):
     """`device` is current inside; its context stays retained once, as a producer that lives there keeps it."""
-    push(retain(device))
+    context = retain(device)
+    try:
+        push(context)
+    except Refused:
+        release(device)
+        raise
     try:
         yield
     finally:
@@ -273,9 +278,11 @@ def order(first, then, device=None):
     """What is on stream `first` now happens before what comes to `then` from now on; both of one device."""
     with on(current_device() if device is None else device):
         mark = event()
-        record(mark, first)
-        wait(then, mark)
-        destroy_event(mark)
+        try:
+            record(mark, first)
+            wait(then, mark)
+        finally:
+            destroy_event(mark)
 
 
 def sync(stream=None):
