@@ -98,9 +98,15 @@ struct lend_driver {
 
 static lend_driver cuda, hip;
 static int found[2];
+static int is_child;
 static int forked; /* HIP was in use, and this is a child: it would not answer there, or not come back */
 
-static void note_fork(void) { forked = __atomic_load_n(&found[1], __ATOMIC_ACQUIRE); }
+static void note_fork(void) {
+    is_child = 1;
+    forked = __atomic_load_n(&found[1], __ATOMIC_ACQUIRE);
+}
+
+int lend_has_forked(void) { return is_child; }
 
 static int is_page(uintptr_t address) {
     char byte;
@@ -483,6 +489,7 @@ int lend_free(const lend_driver *driver, uintptr_t address) {
 struct lend_driver { int kind; };
 typedef const lend_driver *lend_the_driver;
 
+int lend_has_forked(void) { return 0; }
 int lend_is_mapped(uintptr_t address, size_t size) { return 1; }
 const lend_driver *lend_find_driver(int kind) { return NULL; }
 const char *lend_driver_error(lend_the_driver driver, int error) { return "no driver in this process"; }

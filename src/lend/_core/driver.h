@@ -87,4 +87,7 @@ int lend_free(const lend_driver *driver, uintptr_t address);
 /* Whether the host's pages are there, where memory begins and ends: the system is asked, and nothing touched. */
 int lend_is_mapped(uintptr_t address, size_t size);
 
+/* Whether this process was forked after a driver was found: what was asked before is worth nothing then. */
+int lend_has_forked(void);
+
 #endif

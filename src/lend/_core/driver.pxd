@@ -65,6 +65,7 @@ cdef extern from "driver.h" nogil:
     int copy_block "lend_copy_block"(Driver* driver, const Block* block, uintptr_t stream)
     int allocate_on "lend_allocate"(Driver* driver, size_t size, uintptr_t* address)
     int free_on "lend_free"(Driver* driver, uintptr_t address)
+    bint has_forked "lend_has_forked"()
     bint is_mapped "lend_is_mapped"(uintptr_t address, size_t size)
 
 cdef extern from "access.h" nogil:
