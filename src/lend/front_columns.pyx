@@ -43,7 +43,8 @@ def column(obj, *, copy=None, nulls=None, dtype=None, bint nested=False):
     ----------
     obj : object
         Anything with `__arrow_c_array__` or `__arrow_c_stream__`, the capsules these give, a numpy.ma array, an array
-        interface with a mask, or what `lend.view` takes of one dimension; records become structs.
+        interface with a mask, what shows its buffers as pylibcudf's Column does, or what `lend.view` takes of one
+        dimension; records become structs.
     copy : bool, optional
         None (default) copies only what cannot be shared as it lies (numbers in the other byte order), and counts it;
         False raises CopyRequired for that; True makes fresh memory of lend's own.
@@ -94,7 +95,8 @@ def table(obj, *, copy=None, nulls=None, index=None, columns=None, bint lazy=Fal
     ----------
     obj : object
         Anything with `__arrow_c_stream__` or `__arrow_c_array__` of structs, the capsules these give, a dict of names
-        to whatever `lend.column` takes, an array of records or of two dimensions, a Column of structs.
+        to whatever `lend.column` takes, an array of records or of two dimensions, a Column of structs, a Table of
+        pylibcudf, a DataFrame of cudf (without its index).
     copy : bool, optional
         As for `lend.column`, of each column.
     nulls : str or a value, optional

@@ -47,12 +47,23 @@ def adapter_of(cls: type) -> "ModuleType | None":
             adapter = sys.modules[f"lend.adapters.{name}"]
             if adapter.serves(cls):
                 return adapter
+    if of_buffers(cls):
+        return sys.modules["lend.adapters.pylibcudf"]
     if shows(cls, "__dataframe__"):
         from lend.adapters import dataframe
 
         if dataframe.serves(cls):
             return dataframe
     return None
+
+
+def of_buffers(cls: type) -> bool:
+    """Whether a class shows the buffers of columns on a device by members as those of pylibcudf."""
+    if not (shows(cls, "null_mask") or shows(cls, "num_columns") or shows(cls, "to_pylibcudf")):
+        return False
+    from lend.adapters import pylibcudf
+
+    return pylibcudf.serves(cls)
 
 
 def is_of_pandas(cls: type) -> bool:

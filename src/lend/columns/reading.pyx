@@ -145,7 +145,7 @@ def count_nulls(Column column):
     if column.record.layout == LAYOUT_NULL:
         return column.record.length
     if column.record.layout < LAYOUT_SPARSE and dictionary_of(column) is None:
-        if column.record.nulls != NULLS_NONE:
+        if column.record.nulls != NULLS_NONE and column.record.null_count < 0:
             column = for_host(column)
         return count_own(column)
     column = for_host(column)

@@ -120,6 +120,11 @@ def _take(obj: "Any", copy: "bool | None", looking: bool, index: "str | None", n
         return FrameDraft(obj, obj, "lend itself")
     inner = columns.unwrapped(obj)  # of narwhals' queries it is what they wrap that has a stream
     cls = type(inner)
+    if columns.of_buffers(cls):
+        from lend.adapters import pylibcudf
+
+        taken = front_columns.table if pylibcudf.holds_table(cls) else front_columns.column
+        return FrameDraft(obj, taken(obj, copy=copy), pylibcudf.WAY)
     if shows(type(obj), "__dataframe__") and not shows(type(obj), "__arrow_c_stream__"):
         return FrameDraft(obj, front_columns.table(obj), "__dataframe__, zero-copy as promised by the producer")
     stream = shows(cls, "__arrow_c_stream__") or shows(cls, "__arrow_c_device_stream__")

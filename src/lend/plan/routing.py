@@ -24,8 +24,10 @@ def goes_as_a_frame(obj: "Any", target: "Any", asked: bool) -> bool:
     if asked and frames.taker_of(target) is None and is_for_arrays(target):
         return True
     from lend import front_columns
+    from lend.adapters import columns
 
-    arrow = shows_columns(cls) or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
+    arrow = columns.of_buffers(cls) or shows_columns(cls)
+    arrow = arrow or ((cls is tuple or capsule_offered(obj) is not None) and front_columns.gives_once(obj))
     found = frames.taker_of(target)
     if found is None and is_call(target):
         return issubclass(cls, dict) or (arrow and not frames.is_one_column(obj))
