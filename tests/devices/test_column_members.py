@@ -229,6 +229,17 @@ show(made, str(buffer.device), kept() is not None)
 """) == [["int32", [1, 2]], "cuda:?", True]
 
 
+def test_a_buffer_whose_interface_is_its_own_and_not_of_its_class_is_taken_by_it():
+    assert found("""
+class Ravelled:
+    def __init__(self, other): self.__cuda_array_interface__ = dict(other.__cuda_array_interface__)
+theirs = PylibcudfColumn(2, type=DataType(TypeId.INT32))
+kept = Memory(packed("i", 1, 2))
+theirs._data = Ravelled(Gpumemoryview(kept))
+show(values(theirs))
+""") == [["int32", [1, 2]]]
+
+
 def test_columns_of_such_members_go_to_a_library_by_a_word():
     assert found("""
 theirs = column("INT32", 3, packed("i", 1, 2, 3), [1, 0, 1])
