@@ -290,6 +290,13 @@ def test_what_is_wrong_is_refused_by_a_sentence(name):
     assert said == sentence
 
 
+def test_no_view_is_made_of_a_column_and_the_call_is_named_that_makes_one():
+    assert found("""
+try: lend.view(column("INT8", 2, b"ab"))
+except LendError as refusal: show(refusal.remedy)
+""") == ["lend.column(x), or lend.table(x) of a table: its buffers lie apart"]
+
+
 def test_a_refused_column_holds_nothing():
     assert found("""
 theirs = column("INT32", 2, bytes(7))

@@ -43,6 +43,8 @@ def for_unlendable(obj: "Any") -> "str | list[str]":
             return tell(obj)
     if is_table(cls):
         return _TABLE
+    if shows(cls, "null_mask") or shows(cls, "to_pylibcudf"):
+        return "lend.column(x), or lend.table(x) of a table: its buffers lie apart"
     if _is_of("scipy.sparse", cls):
         return _of_scipy(obj)
     if _is_of("torch", cls):
