@@ -8,8 +8,8 @@ rest goes on. The exit status is 0 when no row failed, 1 when one did, 2 when th
 
 --driver PATH     the library that is loaded as the driver (default: libcuda.so.1)
 --report PATH     where the report goes (default: check_on_gpu.json)
---only GROUP      this group alone, or several times those: table, single, order, copies, torch, cupy, numba, cuda.core,
-                  speed
+--only GROUP      this group alone, or several times those: table, single, order, copies, columns, torch, cupy, numba,
+                  cuda.core, speed
 --bytes N         how much a row of the benchmark copies (default: 256 MiB)
 --seconds N       what has not begun by then is skipped (default: 270)
 
@@ -45,11 +45,11 @@ import time
 import traceback
 
 import lend
-from gpu_checks import CHECKS, DIES, Skipped, libraries, single, table  # noqa: F401 - they enter their checks
+from gpu_checks import CHECKS, DIES, Skipped, columns, libraries, single, table  # noqa: F401 - they enter their checks
 from gpu_checks.driver import ATTRIBUTES, Gpu
 from gpu_checks.speed import speed
 
-GROUPS = ["table", "single", "order", "copies", "torch", "cupy", "numba", "cuda.core", "speed"]
+GROUPS = ["table", "single", "order", "copies", "columns", "torch", "cupy", "numba", "cuda.core", "speed"]
 LIBRARIES = ["numpy", "torch", "cupy", "numba-cuda", "cuda-core", "cuda-bindings"]
 
 

@@ -21,6 +21,7 @@ SINGLE = {
     "another device", "a device that is not there",
 }  # fmt: skip
 ORDER = {"the consumer's stream", "a release", "a capture"}
+COLUMNS = {"there and back", "late work", "several devices", "members as pylibcudf's"}
 
 
 def run(folder, *args, **env):
@@ -48,7 +49,9 @@ def test_nothing_fails_on_the_double(whole):
     assert (rows(report, "failed"), status) == ([], 0), told
 
 
-@pytest.mark.parametrize(("group", "names"), {"table": TABLE, "single": SINGLE, "order": ORDER}.items())
+@pytest.mark.parametrize(
+    ("group", "names"), {"table": TABLE, "single": SINGLE, "order": ORDER, "columns": COLUMNS}.items()
+)
 def test_every_check_has_rows_that_are_ok(whole, group, names):
     assert {row["check"] for row in rows(whole[1], "ok") if row["group"] == group} == names
 

@@ -229,6 +229,17 @@ show(made, str(buffer.device), kept() is not None)
 """) == [["int32", [1, 2]], "cuda:?", True]
 
 
+def test_a_buffer_whose_interface_is_its_own_and_not_of_its_class_is_taken_by_it():
+    assert found("""
+class Ravelled:
+    def __init__(self, other): self.__cuda_array_interface__ = dict(other.__cuda_array_interface__)
+theirs = PylibcudfColumn(2, type=DataType(TypeId.INT32))
+kept = Memory(packed("i", 1, 2))
+theirs._data = Ravelled(Gpumemoryview(kept))
+show(values(theirs))
+""") == [["int32", [1, 2]]]
+
+
 def test_columns_of_such_members_go_to_a_library_by_a_word():
     assert found("""
 theirs = column("INT32", 3, packed("i", 1, 2, 3), [1, 0, 1])
@@ -277,6 +288,13 @@ def test_what_is_wrong_is_refused_by_a_sentence(name):
     snippet, sentence = WRONG[name]
     _, said = found(f"theirs = {snippet}\nshow(*refused(lambda: lend.column(theirs)))")
     assert said == sentence
+
+
+def test_no_view_is_made_of_a_column_and_the_call_is_named_that_makes_one():
+    assert found("""
+try: lend.view(column("INT8", 2, b"ab"))
+except LendError as refusal: show(refusal.remedy)
+""") == ["lend.column(x), or lend.table(x) of a table: its buffers lie apart"]
 
 
 def test_a_refused_column_holds_nothing():

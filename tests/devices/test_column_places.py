@@ -137,6 +137,26 @@ show(gone() is None, kept() is not None, bytes(mask) == BITS)
 """) == [True, True, True]
 
 
+def test_the_loans_of_a_column_on_several_devices_are_told_where_each_is():
+    assert found("""
+there = lend.to(lend.column(np.arange(4, dtype="i4")), device="cuda:1").view()
+column = Column.from_buffers("int32", 4, {"data": there, "validity": bytearray(BITS)})
+del there
+table = lend.table({"a": column})
+gc.collect()
+show(sorted([str(loan.device), loan.nbytes] for loan in lend.loans()), len(table))
+""") == [[["cpu", 1], ["cuda:1", 16]], 4]
+
+
+def test_columns_of_a_table_may_each_be_somewhere_else():
+    assert found("""
+table = lend.table({"a": MIXED["two devices"](), "b": np.arange(4), "c": on(1, bytes(range(4)))})
+plan = lend.explain(table, "pyarrow", device="cpu")
+made = [lend.to(each, "pyarrow", device="cpu").to_pydict() for each in (table, table.to(device="cuda:0"))]
+show(made[0], made[0] == made[1], [step.column for step in plan.copies])
+""") == [{"a": [0, None, 2, 3], "b": [0, 1, 2, 3], "c": [0, 1, 2, 3]}, True, ["a", "c"]]
+
+
 # -- copies ------------------------------------------------------------------------------------------------------------
 
 

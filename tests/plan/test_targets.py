@@ -79,7 +79,9 @@ def test_a_name_that_people_write_for_a_target_is_told_the_right_one(name, near)
     ("name", "told"),
     [
         ("some/path.npy", r'lend writes no files: numpy\.save\(path, lend\.to\(x, "numpy"\)\)'),
-        ("cupy", "is no target yet: devices are not built"),
+        ("cupy", r'a function of it is one: lend\.to\(x, cupy\.asarray, device="cuda:0"\)'),
+        ("cupy.ndarray", r'a function of it is one: lend\.to\(x, cupy\.asarray, device="cuda:0"\)'),
+        ("cudf", r'a function of it is one: lend\.to\(x, cudf\.Series, device="cuda:0"\), of an array'),
         ("bytes", r"the class itself is one: lend\.to\(x, bytes\)"),
         ("PIL", r"lend\.to\(x, PIL\.Image\.fromarray\)"),
     ],

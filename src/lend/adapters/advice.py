@@ -43,6 +43,8 @@ def for_unlendable(obj: "Any") -> "str | list[str]":
             return tell(obj)
     if is_table(cls):
         return _TABLE
+    if shows(cls, "null_mask") or shows(cls, "to_pylibcudf"):
+        return "lend.column(x), or lend.table(x) of a table: its buffers lie apart"
     if _is_of("scipy.sparse", cls):
         return _of_scipy(obj)
     if _is_of("torch", cls):
@@ -124,6 +126,24 @@ def not_made_there(wanted: "Device", rules: "Rules", came: str) -> LendError:
         remedy=to_device(wanted, rules.name),
     )
 
+
+def not_copied_there(wanted: "Device", here: "Device", came: str) -> LendError:
+    """The refusal of a device that lend itself copies nothing to."""
+    own = f"a library that has memory on {wanted.name}: let it copy there, and hand on what that gives"
+    moved = to_device(wanted) if here.is_host and wanted.name in _OF_TORCH else own
+    return NotHostAccessible.build(
+        f"memory on {wanted} was asked for, and lend copies to devices of cuda and rocm alone; this is on {here}",
+        came=came,
+        remedy=_OF_KINDS.get(wanted.name, moved),
+    )
+
+
+# of memory that is the host's as well: who makes it
+_OF_KINDS = {
+    "cuda_host": 'pinned memory of a library, which is filled there: lend.to(x, "torch").pin_memory(), a copy by torch',
+    "rocm_host": 'pinned memory of a library, which is filled there: lend.to(x, "torch").pin_memory(), a copy by torch',
+    "cuda_managed": "managed memory of a library, which is filled there: numba.cuda.managed_array(shape, dtype)[:] = x",
+}
 
 # Device.name -> what torch calls such a device
 _OF_TORCH = {"cuda": "cuda", "rocm": "cuda", "metal": "mps", "oneapi": "xpu"}

@@ -11,6 +11,7 @@ from lend.adapters.asking import guarded
 from lend.columns.building import counted
 from lend.columns.column import Column
 from lend.device import Device
+from lend.doors import has_device_interface
 from lend.dtypes import DType
 from lend.errors import MalformedDescriptor, NotLendable, UnsupportedType
 from lend.front import buffer
@@ -270,7 +271,7 @@ def _bytes(span: "Any") -> "Buffer | None":
     """The bytes of a buffer under a lease of its own; where one tells no device, it is one that the driver knows."""
     if span is None:
         return None
-    if shows(type(span), "__cuda_array_interface__") or shows(type(span), "__dlpack_device__"):
+    if has_device_interface(span) or shows(type(span), "__dlpack_device__"):
         return buffer(span)
     address, size = guarded(lambda x: (x.ptr, x.size))(span)
     return Buffer.from_pointer(address, size, owner=span, device=Device((2, -1))) if size else None

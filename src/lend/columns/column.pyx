@@ -220,7 +220,7 @@ cdef class Column:
         made = devices.get(self.record.device_type)
         if made is not None:
             return made
-        if not self.record.device_type:
+        if self.places is not None:
             from lend.columns import refusals
             raise refusals.on_several(self)
         from lend.device import Device

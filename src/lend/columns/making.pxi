@@ -58,6 +58,7 @@ cdef Column chunked(list chunks, SchemaOwner types):
         made.record.type = part.record.type
         made.record.device_type = part.record.device_type
         made.record.device_id = part.record.device_id
+        made.places = part.places
         made.types = part.types
         made.kind = part.kind
         made.told_name = part.told_name

@@ -121,7 +121,7 @@ cdef object bytes_at(Column column, int place):
 def is_on_several(Column column not None):
     """Whether its buffers, or what is below it, are on different devices."""
     held(column)
-    return not column.record.device_type
+    return column.places is not None
 
 
 def known_nulls(Column column not None):

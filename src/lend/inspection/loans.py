@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from lend._core.owners import living
 from lend.device import Device
-from lend.errors import LeaseLost
+from lend.errors import LeaseLost, UnsupportedLayout
 from lend.views.buffers import Buffer
 from lend.views.describe import as_text
 from lend.views.view import View
@@ -327,6 +327,8 @@ def _nested(
             part, device = waiting.pop()
             if type(part) in within:
                 device = _device_of(part) or device
+                for buffer in _apart(part):
+                    held[id(buffer.owner)] = buffer.owner, buffer.device
                 if part is not obj:
                     inside.add(id(part))
                 waiting += [(each, device) for each in within[type(part)](part)]
@@ -336,7 +338,7 @@ def _nested(
                 inside.add(id(part))
                 waiting.append((_owner_and_device(part)[0], device))
             elif part is not None:
-                held[id(part)] = part, device
+                held.setdefault(id(part), (part, device))
                 if part.kind == "arrow":  # its children may have owners of their own, which it keeps
                     waiting += [(each, device) for each in gc.get_referents(part) if type(each) is tuple]
         reached.append((obj, list(held.values())))
@@ -347,8 +349,22 @@ def _device_of(obj: Any) -> Device | None:
     """Where a Column is; None of one that was released, or is being made, and of a Table, whose columns tell."""
     try:
         return getattr(obj, "device", None)
-    except (LeaseLost, ValueError):  # no device has the code that stands there until its maker knows one
+    except (LeaseLost, UnsupportedLayout, ValueError):
+        # no device has the code that stands there until its maker knows one; one on several has its buffers say it
         return None
+
+
+def _apart(obj: Any) -> list[Buffer]:
+    """The buffers of a Column whose buffers are on several devices."""
+    from lend.columns import parts
+
+    try:
+        if type(obj).__name__ != "Column" or not parts.is_on_several(obj) or len(obj.chunks) > 1:
+            return []
+        told = obj.buffers.values()
+    except LeaseLost:  # released by another thread in between
+        return []
+    return [each for part in told for each in (part if type(part) is tuple else (part,)) if each.nbytes]
 
 
 def _owner_and_device(obj: View | Buffer) -> tuple[Owner | None, Device | None]:

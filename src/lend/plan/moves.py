@@ -226,7 +226,12 @@ class Moved:
 
 
 def _stand_in(column: Column, copied: bool) -> "Column | None":
-    """A column of zeros on the host that lies as this one will; None where only what is in it tells how it lies."""
+    """A column of zeros on the host that lies as this one will, or this one, if it is there.
+
+    None where only what is in it tells how it lies.
+    """
+    if not copied and frame_words.is_hosted(column):
+        return column
     chunks = column.chunks
     first = chunks[0] if chunks else column
     width = first.dtype.itemsize

@@ -184,17 +184,17 @@ class Draft:
             if copy is False and wanted.type in (2, 10):
                 self.reasons = [Reason("device", f"memory on {wanted} was asked for, and this is on {here}")]
                 raise self._copy_required(self.reasons)
-            raise NotHostAccessible.build(
-                f"moving memory from {here} to {wanted} is not built yet",
-                came=self.facts.came,
-                remedy=advice.to_device(wanted, rules.name)
-                if here.is_host
-                else "move it with the library that made it, and hand on what that gives",
-            )
+            if self.facts.dtype.has_objects:
+                raise refusals.holds_objects(self.facts, "copied")
+            if wanted.id < 0:
+                from lend.protocols import device_refusals
+
+                raise device_refusals.unnumbered(wanted, self.facts.came, "a copy to a device")
+            raise advice.not_copied_there(wanted, here, self.facts.came)
         if here.type in rules.devices:
             return None
         raise NotHostAccessible.build(
-            f"lend.to makes a {rules.form} of host memory alone so far, and this is to stay on {here} (device)",
+            f"lend.to makes a {rules.form} of host memory alone, and this is to stay on {here} (device)",
             came=self.facts.came,
             remedy='device="cpu"; or the View itself, which speaks DLPack and the interface of its device: '
             "torch.as_tensor(v) (of writable memory: from_pointer has readonly=False), cupy.asarray(v)",

@@ -26,8 +26,11 @@ _MEANT = {
 # numpy.ma, by its names: the form of its Target
 MASKED = "ma.MaskedArray"
 _MASKED_NAMES = ("numpy.ma", "numpy.ma.MaskedArray", "numpy.ma.core.MaskedArray", "np.ma")
-# libraries that are targets one day
-_TO_COME = ("cupy", "cudf")
+# libraries of devices whose functions are targets: they read what a View says of its device
+_CALLED = {
+    "cupy": 'lend.to(x, cupy.asarray, device="cuda:0")',
+    "cudf": 'lend.to(x, cudf.Series, device="cuda:0"), of an array',
+}
 # top module of a class that may name a target -> target
 _TOPS = {**{name: name for name in ADAPTERS}, "jaxlib": "jax", "builtins": "memoryview"}
 
@@ -240,6 +243,8 @@ def _named_by_class(cls: type) -> "Target | None":
         raise TypeError(f"lend.{what} is no target: lend.{what.lower()}(x) makes one")
     top = _TOPS.get(module.partition(".")[0])
     if top is None:
+        if module.partition(".")[0] == "cupy" and full_name(cls).rpartition(".")[2] == "ndarray":
+            raise _unknown("cupy.ndarray")  # which makes room, and takes nothing
         return None
     found = library(top)
     # jax calls its class "jaxlib._jax.Array", in a module "jax"
@@ -271,8 +276,9 @@ def _unknown(name: str) -> ValueError:
     near = _near(name)
     if near:
         return ValueError(f"{shown} names no target; near: {near}; {there}")
-    if name.partition(".")[0] in _TO_COME:
-        return ValueError(f"{shown} is no target yet: devices are not built; {there}")
+    called = _CALLED.get(name.partition(".")[0])
+    if called is not None:
+        return ValueError(f"{shown} names no target; a function of it is one: {called}; {there}")
     if looks_like_path(name):
         return ValueError(
             f'{shown} names no target, and lend writes no files: numpy.save(path, lend.to(x, "numpy")); {there}'
@@ -294,7 +300,7 @@ def _all_names() -> "list[str]":
 def _near(name: str) -> str:
     from difflib import get_close_matches
 
-    if name in _TO_COME:
+    if name in _CALLED:
         return ""
     asked = name[:40].strip().lower()
     if asked in ADAPTERS or asked in _MEANT:

@@ -56,7 +56,8 @@ def several_devices(table: "Table") -> UnsupportedLayout:
     return UnsupportedLayout.build(
         "the columns of this table are on several devices, and an Arrow stream is on one",
         came=shown(table),
-        remedy="table.select(...) of those on one device",
+        remedy='lend.to(x, device="cpu"), or another device, which brings all of it there; or table.select(...) of '
+        "those on one device",
     )
 
 
