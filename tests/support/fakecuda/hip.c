@@ -192,23 +192,38 @@ API hipPointerGetAttributes(Attributes *a, P p) {
 API hipPointerGetAttribute(void *v, int what, CUdeviceptr p) PASS(cuPointerGetAttribute(v, what, p))
 
 /* ---------------------------------------------------------------------------------------- streams, events */
+/* 1, CUDA's legacy stream, is none of HIP's: the real one takes it for an address. */
+#define STREAM(s) do { if ((uintptr_t)(s) == 1) return last = CUDA_ERROR_INVALID_HANDLE; } while (0)
 API hipStreamCreate(CUstream *s) PASS(cuStreamCreate(s, 0))
 API hipStreamCreateWithFlags(CUstream *s, unsigned f) PASS(cuStreamCreate(s, f))
 API hipStreamCreateWithPriority(CUstream *s, unsigned f, int p) PASS(cuStreamCreate(s, f))
 API hipStreamDestroy(CUstream s) PASS(cuStreamDestroy_v2(s))
-API hipStreamSynchronize(CUstream s) PASS(cuStreamSynchronize(s))
+API hipStreamSynchronize(CUstream s) {
+    STREAM(s);
+    PASS(cuStreamSynchronize(s))
+}
 API hipStreamQuery(CUstream s) PASS(cuStreamQuery(s))
-API hipStreamWaitEvent(CUstream s, CUevent e, unsigned f) PASS(cuStreamWaitEvent(s, e, f))
+API hipStreamWaitEvent(CUstream s, CUevent e, unsigned f) {
+    STREAM(s);
+    PASS(cuStreamWaitEvent(s, e, f))
+}
 API hipStreamGetFlags(CUstream s, unsigned *f) PASS(cuStreamGetFlags(s, f))
-API hipStreamIsCapturing(CUstream s, int *c) PASS(cuStreamIsCapturing(s, c))
+API hipStreamIsCapturing(CUstream s, int *c) {
+    STREAM(s);
+    PASS(cuStreamIsCapturing(s, c))
+}
 API hipStreamBeginCapture(CUstream s, int mode) PASS(cuStreamBeginCapture_v2(s, mode))
 API hipStreamEndCapture(CUstream s, CUgraph *g) PASS(cuStreamEndCapture(s, g))
 API hipEventCreate(CUevent *e) PASS(cuEventCreate(e, 0))
 API hipEventCreateWithFlags(CUevent *e, unsigned f) PASS(cuEventCreate(e, f))
 API hipEventDestroy(CUevent e) PASS(cuEventDestroy_v2(e))
-API hipEventRecord(CUevent e, CUstream s) PASS(cuEventRecord(e, s))
+API hipEventRecord(CUevent e, CUstream s) {
+    STREAM(s);
+    PASS(cuEventRecord(e, s))
+}
 API hipEventQuery(CUevent e) PASS(cuEventQuery(e))
 API hipEventSynchronize(CUevent e) PASS(cuEventSynchronize(e))
+API hipPeekAtLastError(void) { return last; }
 API hipGetLastError(void) {
     CUresult e = last;
     last = 0;
