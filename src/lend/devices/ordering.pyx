@@ -12,9 +12,9 @@ from libc.stdint cimport uintptr_t
 from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLDeviceType, DLPackExchangeAPI
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, Driver, Entered, PointerFacts,
-    ask_pointer, driver_error, end_event, end_stream, enter, find_driver, is_capturing, leave, new_event, new_stream,
-    order_after, record_event, wait_device, wait_stream,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, MEMORY_DEVICE, Driver, Entered,
+    PointerFacts, ask_pointer, driver_error, end_event, end_stream, enter, enter_of, find_driver, is_capturing, leave,
+    new_event, new_stream, order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, DriverOwner, Owner
 from lend._core.record cimport Record, byte_count
@@ -46,16 +46,20 @@ cdef Owner hold_any(Lent lent, Record* record):
     return hold_bytes(<Buffer> lent, record)
 
 
+cdef inline int driver_of(int device_type) noexcept:
+    return DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+
+
 cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
     """Wait until the host may read: for the work that the producer knows of, or as the caller says."""
-    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef object pending
     if sync == "none":
         return 0
     if device_type == ONEAPI:
         return wait_for_queue(owner, shown)
     if sync == "device":
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, MANAGED) else device_id, sync)
+        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
     pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
@@ -63,8 +67,24 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
         return wait_by_producer(owner, shown, device_type, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
-    # whose work is on managed memory no number tells, and cuda.core's is always 0
-    return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, sync)
+    return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
+
+
+cdef int at_work(object shown, int device_type, int device_id) except -2:
+    """The device that may have work on memory: its own; -1, any, where all reach it, whatever it is called.
+
+    Whose work is on managed or pinned memory no number tells: the driver's is of the device that was current when it was
+    made, and cuda.core's is always 0.
+    """
+    cdef Driver* driver
+    cdef PointerFacts facts
+    if device_type in (CUDA_HOST, ROCM_HOST, MANAGED):
+        return -1
+    driver = find_driver(driver_of(device_type))
+    if driver is not NULL and ask_pointer(driver, <uintptr_t> (<Lent?> shown).record.data, &facts) == 0:
+        if facts.managed or facts.type != MEMORY_DEVICE:
+            return -1
+    return device_id
 
 
 cdef object pending_of(Owner owner, int device_type, int device_id):
@@ -112,7 +132,7 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
     """Wait for one stream."""
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
-    cdef int error = enter(driver, device_id, &entered)
+    cdef int error = enter_of(driver, stream, device_id, &entered)
     if not error:
         error = check_capture(driver, stream)
         if not error:
@@ -125,7 +145,7 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
 cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1:
     """Order the producer's work, on this device, before a stream of our own, whose device is current."""
     cdef Entered entered
-    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef Driver* driver = find_driver(kind)
     cdef object pending
     cdef void* event = NULL
@@ -141,9 +161,9 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     if pending is ASK and order_before(owner.held, stream):
         return 0
     if type(pending) is not int:
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
+        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), "device")
     # an event is of the device of the stream that it is recorded on
-    error = enter(driver, device_id, &entered)
+    error = enter_of(driver, <uintptr_t> pending, device_id, &entered)
     if not error:
         error = new_event(driver, &event)
         if not error:
@@ -180,13 +200,11 @@ def order(Lent lent, stream):
         # the host reads such memory, and has no stream that it could name: then it is the host that waits
         wait_for_producer(owner, lent, kind, record.device_id, None)
         return
-    if kind in (CUDA_HOST, ROCM_HOST):
-        return
     if stream is None:
         stream = 0 if kind == ROCM else 1
     order_consumer(owner, lent, &record, <uintptr_t> stream)
     sweep()
-    remember_stream(owner, DRIVER_HIP if kind == ROCM else DRIVER_CUDA, record.device_id, <size_t> stream)
+    remember_stream(owner, driver_of(kind), record.device_id, <size_t> stream)
 
 
 def interface_stream(Lent lent):
@@ -219,13 +237,13 @@ def used_by(Lent lent, stream):
     check_stream(&record, lent, stream)
     if stream != -1:
         sweep()
-        remember_stream(owner, DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA, record.device_id,
-                        <size_t> stream)
+        is_asked(&record)
+        remember_stream(owner, driver_of(record.device_type), record.device_id, <size_t> stream)
 
 
 cdef bint is_asked(Record* record) noexcept:
     """Whether a driver has begun; it tells the number of the device where the producer did not."""
-    cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
+    cdef Driver* driver = find_driver(driver_of(record.device_type))
     cdef PointerFacts facts
     if driver is NULL or record.data is NULL or ask_pointer(driver, <uintptr_t> record.data, &facts):
         return False
@@ -245,7 +263,7 @@ def number(Lent lent):
 
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:
     """Let a stream of somebody's wait for the work that is pending on memory of a device."""
-    cdef int kind = DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA
+    cdef int kind = driver_of(record.device_type)
     cdef object pending = pending_of(owner, record.device_type, record.device_id)
     cdef Driver* driver
     cdef Entered entered
@@ -272,7 +290,7 @@ cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr
 
 cdef int wait_by_producer(Owner owner, object shown, int device_type, int device_id) except -1:
     """Let the producer order its work before a stream of ours, and wait for that one."""
-    cdef int kind = DRIVER_HIP if device_type == ROCM else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
     cdef uintptr_t stream = 0
@@ -297,7 +315,7 @@ cdef int wait_by_producer(Owner owner, object shown, int device_type, int device
         leave(driver, &entered)
     if error:
         return fail(shown, driver, "waiting for the work of its producer", error)
-    return 0 if ordered else wait_for_all(shown, kind, -1 if device_type == MANAGED else device_id, "stream")
+    return 0 if ordered else wait_for_all(shown, kind, at_work(shown, device_type, device_id), "stream")
 
 
 cdef bint order_before(object producer, uintptr_t stream) except -1:
