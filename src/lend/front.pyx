@@ -472,7 +472,7 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
         made = <View> requirements.brought(made, device, copy, view)
         if made is not here:
             reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
-            if type(made.holder) is MemoryOwner:
+            if type(made.holder) is MemoryOwner or made.record.device_type != 1:
                 made.record.flags |= GATHERED       # a copy by the driver, which nobody else has
         reasons += requirements.elsewhere(made, device, bool(copy) and not made.record.flags & GATHERED)
     if copy and (reasons or not made.record.flags & GATHERED):

@@ -116,10 +116,10 @@ def brought(view: "View", device: "Any", copy: "bool | None", taken: "Callable[[
     where the host does not read it a copy by the driver. Memory asked for on a device is a copy there.
     """
     wanted = Device(device)
-    if wanted.type in (2, 10) and wanted.id >= 0 and wanted != view.device and copy is not False:
+    if wanted.type in (2, 10) and wanted.id >= 0 and (wanted != view.device or copy) and copy is not False:
         from lend.devices import copying, ordering
 
-        if view.device.type == wanted.type and ordering.number(view) in (-1, wanted.id):
+        if not copy and view.device.type == wanted.type and ordering.number(view) in (-1, wanted.id):
             return view  # there already, or where nobody knows
         return copying.to_device(view, wanted.type, wanted.id, f"memory on {wanted} was asked for")
     if view.device.type == 1 or wanted.type != 1:

@@ -240,3 +240,34 @@ show(wrong, told)
     assert wrong == []
     assert told or name in ("text", "large text", "views", "lists", "lists of text", "structs", "categories", "runs",
                             "unions")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_elements_of_a_column_on_a_device_come_to_the_host(name):
+    # of which nothing is needed, though its buffers are there
+    assert found(f"""
+wrong = []
+here = lend.column(COLUMNS[{name!r}])
+there = lend.to(here, device="cuda:0")
+for at in (0, 1, 8, 16, 40):
+    plan = lend.explain(there[at:at], device="cpu")
+    with lend.copies() as log:
+        back = lend.to(there[at:at], device="cpu")
+    back.verify(full=True)
+    if back.tolist() or back.dtype != here.dtype or plan.bytes_copied not in (None, log.bytes):
+        wrong.append([at, plan.bytes_copied, log.bytes])
+show(wrong)
+""") == [[]]
+
+
+def test_text_in_views_is_copied_from_memory_that_the_host_may_read_and_cannot_know_the_length_of():
+    assert found("""
+import struct
+first = Memory(struct.pack("<i4s8x", 2, b"ab") + struct.pack("<i4sii", 14, b"abcd", 0, 0), "managed")
+rest = Memory(b"abcdefghijklmn", "managed")
+def there(m):
+    return lend.view(CudaArray(m, (m.size,), "|u1"))
+column = lend.Column.from_buffers("utf8_view", 2, {"views": there(first), "variadic": [there(rest)]})
+plan = lend.explain(column, device="cpu")
+show(lend.to(column, device="cpu").tolist(), [step.kind for step in plan.steps])
+""") == [["ab", "abcdefghijklmn"], ["take", "work", "give"]]

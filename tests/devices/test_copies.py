@@ -248,3 +248,42 @@ def test_nothing_is_read_for_a_device_that_is_not_there():
 
     with pytest.raises(lend.errors.NotHostAccessible, match="no driver of cuda in this process"):
         lend.view(Away(), device="cuda:0")
+
+
+TAKEN = {
+    "an array of the host": "np.arange(4.0)",
+    "a tensor there": "Tensor(Memory(np.arange(4.0).tobytes()), (4,), dtype=(2, 64, 1))",
+    "an interface without a number": "CudaArray(Memory(np.arange(4.0).tobytes()), (4,), '<f8')",
+    "a copy of lend's own": "lend.view(np.arange(4.0), device='cuda:0')",
+}
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
+@pytest.mark.parametrize("taken", TAKEN)
+def test_a_copy_on_a_device_is_one_copy_wherever_it_was(taken, device):
+    assert found(f"""
+from support.fakecuda.tensors import Tensor
+rows = []
+for ask in (lend.view, lend.to):
+    x = {TAKEN[taken]}
+    with lend.copies() as log:
+        made = ask(x, device={device!r}, copy=True)
+    rows.append([str(made.device), log.bytes, made.ptr != lend.view(x).ptr, lend.to(made, list, device="cpu")])
+show(rows[0] == rows[1], *rows[0], lend.explain(x, device={device!r}, copy=True).bytes_copied)
+""") == [True, device, 32, True, [0.0, 1.0, 2.0, 3.0], 32]
+
+
+def test_the_number_that_an_interface_leaves_out_is_asked_of_the_driver_where_a_device_is_asked_for():
+    assert found("""
+rows = []
+for number in (0, 1):
+    x = CudaArray(Memory(np.arange(4.0).tobytes(), device=number), (4,), "<f8")
+    for device in ("cuda:0", "cuda:1"):
+        plan = lend.explain(x, device=device)
+        with lend.copies() as log:
+            made = lend.to(x, device=device)
+        same = lend.to(lend.buffer(x), device=device)
+        rows.append([str(made.device), str(same.device), plan.bytes_copied == log.bytes, log.bytes])
+show(*rows)
+""") == [["cuda:0", "cuda:0", True, 0], ["cuda:1", "cuda:1", True, 32],
+         ["cuda:0", "cuda:0", True, 32], ["cuda:1", "cuda:1", True, 0]]  # fmt: skip

@@ -139,6 +139,46 @@ show(early, held() is None)
 """) == [True, True]
 
 
+@pytest.mark.parametrize("how", ["view.__dlpack__(stream=stream, max_version=(1, 0))", "view.release(stream=stream)"])
+@pytest.mark.parametrize(("kind", "code"), [("device", 2), ("managed", 13), ("managed", 2), ("pinned", 3)])
+def test_a_lease_is_kept_for_the_stream_of_another_device_than_that_of_its_memory(kind, code, how):
+    early, waiting, left = found(f"""
+fake.retain(1)
+x = Tensor(Memory(bytes(SIZE), {kind!r}), (16,), device=({code}, 0))
+view = lend.view(x)
+with fake.on(1):
+    stream, spare = fake.stream(), fake.malloc_device(SIZE)
+    fake.memset_async(spare, 1, SIZE, stream)
+{how}
+with fake.on(1): fake.memset_async(spare, 1, SIZE, stream)
+del view
+gc.collect()
+early, waiting = x.audit(), parking.waiting()
+with fake.on(1): fake.sync(stream)
+show(bool(early), waiting, parking.waiting())
+""")
+    assert (early, waiting, left) == (True, 1, 0)
+
+
+def test_a_thread_without_a_context_keeps_a_lease_whose_device_nobody_told():
+    assert found("""
+import threading
+stream = fake.stream()
+work(stream)
+x = CudaArray0(Memory(bytes(SIZE)), (16,))
+held = weakref.ref(x)
+view = lend.view(x)
+del x
+def last():
+    global view
+    view.release(stream=stream)
+    del view
+thread = threading.Thread(target=last)
+thread.start(); thread.join()
+show(held() is None, parking.waiting())
+""") == [False, 1]
+
+
 def test_no_stream_is_waited_for_and_the_context_stays_as_it_was():
     waits, depth = found("""
 fake.reset()

@@ -359,7 +359,54 @@ show(first["stream"], view[::1].__cuda_array_interface__["version"], lend.to(vie
     assert found(snippet) == [1, 2, "07" * 8]
 
 
-@pytest.mark.parametrize("stream", ["0", "-2", "'1'", "1.5", "True"])
+UNTOLD_WORK = {
+    "an interface without a stream": "CudaArray(m, (COUNT,), '<u4', stream=UNTOLD)",
+    "an interface of version 2": "CudaArray2(m, (COUNT,), '<u4')",
+    "an address": "lend.View.from_pointer(m.address, (COUNT,), 'uint32', owner=m, device='cuda:0', readonly=False)",
+    "a stream of the other device": "CudaArray(m, (COUNT,), '<u4', stream=other)",
+}
+
+
+@pytest.mark.parametrize("kind", ["managed", "pinned", "registered", "pool managed"])
+@pytest.mark.parametrize("told", UNTOLD_WORK)
+def test_the_work_of_any_device_on_memory_that_all_reach_is_waited_for_whatever_it_is_called(told, kind):
+    snippet = f"""
+rows, kept = [], []
+stream = fake.stream()
+def bring(x): return lend.to(lend.to(lend.column(x), device="cuda:1"), "numpy", device="cpu").tobytes() == NEW
+def ordered(x): return lend.view(x).__dlpack__(stream=stream) and on_stream(m, stream) == "new"
+for look in (read, lambda x: read(x, device="cpu"), bring, ordered):
+    m = Memory(OLD, {kind!r})
+    kept.append(m)
+    with fake.on(1):
+        other = fake.stream()
+        fake.h2d(m.address, NEW, other)
+    rows.append(look({UNTOLD_WORK[told]}))
+show(*rows)
+"""
+    assert found(snippet) == ["new", "new", True, True]
+
+
+@pytest.mark.parametrize("model", ["jetson", "wsl"])
+def test_all_devices_are_idle_where_the_host_touches_managed_memory_only_then(model):
+    snippet = """
+m = Memory(OLD, "managed")
+with fake.on(1): fake.h2d(m.address, NEW, fake.stream())
+show(read(tensor(m, (CUDA_MANAGED, 0)), device="cpu", copy=False))
+"""
+    assert found(snippet, model=model) == ["new"]
+
+
+def test_pinned_memory_is_ordered_before_a_stream_that_its_consumer_names():
+    snippet = """
+m, stream = begun("pinned"), fake.stream()
+taken = lend.view(tensor(m, (CUDA_HOST, 0))).__dlpack__(stream=stream)
+show(on_stream(m, stream))
+"""
+    assert found(snippet) == ["new"]
+
+
+@pytest.mark.parametrize("stream", ["0", "-2", "'1'", "1.5", "True", "2**64"])
 def test_a_stream_that_means_nothing_is_refused_before_anything_is_ordered(stream):
     snippet = f"""
 m = begun("device")

@@ -88,6 +88,7 @@ struct lend_driver {
     int (*stream_destroy)(void *);
     int (*stream_synchronize)(void *);
     int (*stream_capturing)(void *, int *);
+    int (*stream_context)(void *, void **);
     int (*stream_wait_event)(void *, void *, unsigned);
     int (*event_create)(void **, unsigned);
     int (*event_destroy)(void *);
@@ -150,6 +151,7 @@ static int find_alike(lend_driver *driver, void *library, const char *prefix) {
 static int find_cuda(lend_driver *driver, void *library) {
     driver->kind = LEND_DRIVER_CUDA;
     FIND(memcpy_block, "cu", "Memcpy3DAsync");
+    FIND(stream_context, "cu", "StreamGetCtx");
     return find_alike(driver, library, "cu") && FIND(pointer_attributes, "cu", "PointerGetAttributes")
         && FIND(device_get, "cu", "DeviceGet") && FIND(device_attribute, "cu", "DeviceGetAttribute")
         && FIND(primary_state, "cu", "DevicePrimaryCtxGetState") && FIND(primary_retain, "cu", "DevicePrimaryCtxRetain")
@@ -340,17 +342,35 @@ static int enter(const lend_driver *driver, int ordinal, lend_entered *entered) 
     return error;
 }
 
-int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+static int enter_of(const lend_driver *driver, void *stream, lend_entered *entered) {
+    void *context = NULL;
+    int error = driver->stream_context(stream, &context);
+    if (!error) error = driver->context_push(context);
+    entered->entered = !error;
+    entered->ordinal = -1; /* it is whoever made the stream that keeps its context */
+    return error;
+}
+
+enum { HANDLES = 3 }; /* below are the default streams, each device's own */
+
+int lend_enter_of(const lend_driver *driver, uintptr_t stream, int ordinal, lend_entered *entered) {
     int error;
     *entered = (lend_entered){.ordinal = ordinal, .mode = -1};
     if (driver == NULL) return LEND_DRIVER_ABSENT;
     if (forked && driver->kind == LEND_DRIVER_HIP) return LEND_DRIVER_NOT_INITIALIZED;
-    error = enter(driver, ordinal, entered);
-    if (error || driver->capture_mode == NULL) return error;
+    if (stream < HANDLES || driver->stream_context == NULL || enter_of(driver, (void *)stream, entered)) {
+        error = enter(driver, ordinal, entered);
+        if (error) return error;
+    }
+    if (driver->capture_mode == NULL) return LEND_DRIVER_OK;
     /* what is done with streams of ours ends no capture of others' */
     entered->mode = RELAXED;
     if (driver->capture_mode(&entered->mode)) entered->mode = -1;
-    return error;
+    return LEND_DRIVER_OK;
+}
+
+int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered) {
+    return lend_enter_of(driver, 0, ordinal, entered);
 }
 
 void lend_leave(const lend_driver *driver, lend_entered *entered) {
@@ -361,7 +381,7 @@ void lend_leave(const lend_driver *driver, lend_entered *entered) {
         driver->hip_set_device(entered->ordinal);
     } else {
         driver->context_pop(NULL);
-        driver->primary_release(entered->ordinal);
+        if (entered->ordinal >= 0) driver->primary_release(entered->ordinal);
     }
     entered->entered = 0;
 }
@@ -498,6 +518,7 @@ void lend_leave(lend_the_driver driver, lend_entered *entered) {}
 LEND_NO_DRIVER(lend_ask_pointer, uintptr_t address, lend_pointer_facts *facts)
 LEND_NO_DRIVER(lend_ask_device, int ordinal, lend_device_facts *facts)
 LEND_NO_DRIVER(lend_enter, int ordinal, lend_entered *entered)
+LEND_NO_DRIVER(lend_enter_of, uintptr_t stream, int ordinal, lend_entered *entered)
 LEND_NO_DRIVER(lend_is_capturing, uintptr_t stream, int *capturing)
 LEND_NO_DRIVER(lend_wait_stream, uintptr_t stream)
 int lend_wait_device(lend_the_driver driver) { return LEND_DRIVER_ABSENT; }

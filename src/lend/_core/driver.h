@@ -65,6 +65,9 @@ int lend_ask_device(const lend_driver *driver, int ordinal, lend_device_facts *f
 /* Make the context of a device current that is active already, and the one that was again. */
 typedef struct { int entered, ordinal, mode; } lend_entered; /* mode: the thread's, of captures */
 int lend_enter(const lend_driver *driver, int ordinal, lend_entered *entered);
+/* That of a stream, which may be another device's than the memory that it works on: events are of its context alone. The
+ * default streams are taken for those of the device that is named. */
+int lend_enter_of(const lend_driver *driver, uintptr_t stream, int ordinal, lend_entered *entered);
 void lend_leave(const lend_driver *driver, lend_entered *entered);
 
 /* Between enter and leave. Streams as the driver has them: 0 or 1 the default one, 2 the thread's, else a handle. */

@@ -10,6 +10,7 @@ cdef extern from "driver.h" nogil:
         DRIVER_ABSENT "LEND_DRIVER_ABSENT"
         DRIVER_CAPTURING "LEND_DRIVER_CAPTURING"
         MEMORY_UNKNOWN "LEND_MEMORY_UNKNOWN"
+        MEMORY_DEVICE "LEND_MEMORY_DEVICE"
 
     ctypedef struct PointerFacts "lend_pointer_facts":
         int type
@@ -49,6 +50,7 @@ cdef extern from "driver.h" nogil:
     int ask_pointer "lend_ask_pointer"(Driver* driver, uintptr_t address, PointerFacts* facts)
     int ask_device "lend_ask_device"(Driver* driver, int ordinal, DeviceFacts* facts)
     int enter "lend_enter"(Driver* driver, int ordinal, Entered* entered)
+    int enter_of "lend_enter_of"(Driver* driver, uintptr_t stream, int ordinal, Entered* entered)
     void leave "lend_leave"(Driver* driver, Entered* entered)
     int is_capturing "lend_is_capturing"(Driver* driver, uintptr_t stream, int* capturing)
     int wait_stream "lend_wait_stream"(Driver* driver, uintptr_t stream)

@@ -184,7 +184,7 @@ def on_host(Lent lent, sync=None, bint signed=False):
     # an interface does not tell the number of its device
     number = record.device_id if record.device_id >= 0 else facts.pointer.ordinal
     if ACCESS[row].wait == WAIT_DEVICE and sync != "none":
-        wait_for_all(lent, DRIVER_CUDA, number, sync)
+        wait_for_all(lent, DRIVER_CUDA, -1, sync)      # any device may work on it
     elif ACCESS[row].wait != WAIT_NOTHING or (has_event(owner) and facts.nbytes):
         wait_for_producer(owner, lent, record.device_type, number, sync)
     if not copy_record(&made, &record):

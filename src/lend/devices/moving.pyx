@@ -13,10 +13,14 @@ from lend._core.column cimport (
     COLUMN_CHUNKED, COLUMN_READONLY, FIRST, NULLS_BITMASK, NULLS_BYTEMASK, SECOND, VALIDITY, ColumnRecord,
 )
 from lend._core.owners cimport Owner
-from lend._core.record cimport C_CONTIGUOUS, DEVICE_CPU, READONLY, Record, check_layout, set_ndim, shape_of, strides_of
+from lend._core.record cimport (
+    C_CONTIGUOUS, DEVICE_CPU, READONLY, Record, byte_count, check_layout, set_ndim, shape_of, strides_of,
+)
 from lend.columns.column cimport Column, children_of, dictionary_of, owner_of_buffer, put_device, twin
+from lend.columns.parts cimport bytes_at
 from lend.dtypes.code cimport KIND_INT, KIND_UINT, Code, make_code
 from lend.protocols.arrow_check cimport offset_at
+from lend.views.buffers cimport Buffer
 from lend.views.values cimport fresh_copy
 from lend.views.view cimport View, view_of
 
@@ -202,10 +206,44 @@ cdef list variadic(Column column, sync):
 def told(Column column not None, bint away):
     """Whether the host may read all of a column, and how many bytes are copied where it may not, or, `away`, to a
     device: None where only the memory itself says. Nothing is waited for, and nothing is read."""
+    return is_read(column), bytes_of(column, away)
+
+
+cdef bint is_read(Column column) except -1:
+    """Whether the host may read each buffer as it is told, whole, which `on_host` of the file beside shows."""
+    cdef ColumnRecord* facts
+    cdef Buffer lies
+    children_of(column)
+    dictionary_of(column)
+    column = twin(column)
+    facts = &column.record
+    if facts.device_type == DEVICE_CPU:
+        return True
+    if facts.layout == LAYOUT_VIEWS and facts.length:
+        return False        # how many there are of the longer ones their sizes say
+    for place in range(3):
+        if facts.buffers[place] is NULL:
+            continue
+        if place == SECOND and facts.layout == LAYOUT_OFFSETS:
+            # how far it goes its offsets say
+            first = piece(column, place, 0, 1, 1, make_code(KIND_UINT, 8), 1)
+            if facts.length and access.access(first).host is not True:
+                return False
+            continue
+        lies = bytes_at(column, place)
+        if byte_count(&lies.record) and access.access(lies).host is not True:
+            return False
+    for part in column.parts or ():
+        if not is_read(<Column> part):
+            return False
+    return column.words is None or is_read(<Column> column.words)
+
+
+cdef object bytes_of(Column column, bint away):
     cdef ColumnRecord* facts = &column.record
     cdef Py_ssize_t begin, end
     cdef View view
-    shared, nbytes = True, 0
+    nbytes = 0
     if facts.flags & COLUMN_CHUNKED:
         parts = list(column.parts)
     else:
@@ -218,23 +256,17 @@ def told(Column column not None, bint away):
                     place == SECOND and facts.layout == LAYOUT_OFFSETS):
                 continue
             view = lying(column, place, begin, end)
-            shared = shared and (not view.nbytes or access.access(view).host is True)
             # what lies apart on the host is put in order there first
             apart = away and view.record.device_type == DEVICE_CPU and not view.record.flags & C_CONTIGUOUS
             nbytes = nbytes + (2 * view.nbytes if apart else view.nbytes)
-        if facts.layout == LAYOUT_OFFSETS and facts.buffers[SECOND] is not NULL and facts.sizes[SECOND]:
-            # how far it goes is not known: where it begins says where it is
-            view = piece(column, SECOND, 0, max(facts.sizes[SECOND], 1), 1, make_code(KIND_UINT, 8), 1)
-            shared = shared and access.access(view).host is True
-        elif facts.layout == LAYOUT_VIEWS and facts.length:
-            shared = False  # where the longer ones lie is not followed on a device
+        if facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST, LAYOUT_VIEWS):
+            return None
         parts = needed(facts, children_of(column), begin, end)
         if dictionary_of(column) is not None:
             parts.append(dictionary_of(column))
-        if facts.layout in (LAYOUT_OFFSETS, LAYOUT_LIST, LAYOUT_VIEWS):
-            nbytes = None
     for part in parts:
-        also, more = told(part, away)
-        shared = shared and also
-        nbytes = None if nbytes is None or more is None else nbytes + more
-    return shared, nbytes
+        more = bytes_of(part, away)
+        if more is None:
+            return None
+        nbytes = nbytes + more
+    return nbytes

@@ -14,8 +14,9 @@ from lend._core.arrow_owners cimport ArrowOwner
 from lend._core.checked cimport raise_pending
 from lend._core.dlpack cimport DLPACK_MAJOR_VERSION, DLDeviceType, DLPackExchangeAPI
 from lend._core.driver cimport (
-    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, MEMORY_UNKNOWN, Driver, Entered,
-    PointerFacts, ask_pointer, driver_error, end_event, end_stream, enter, find_driver, has_forked, is_capturing, leave,
+    DRIVER_CAPTURING, DRIVER_CONTEXT, DRIVER_CUDA, DRIVER_HIP, DRIVER_NOT_INITIALIZED, MEMORY_DEVICE, MEMORY_UNKNOWN,
+    Driver, Entered, PointerFacts, ask_pointer, driver_error, end_event, end_stream, enter, enter_of, find_driver,
+    has_forked, is_capturing, leave,
     new_event, new_stream, order_after, record_event, wait_device, wait_stream,
 )
 from lend._core.owners cimport DeviceOwner, DLPackOwner, DriverOwner, Owner
@@ -49,6 +50,10 @@ cdef Owner hold_any(Lent lent, Record* record):
     if type(lent) is View:
         return hold(<View> lent, record)
     return hold_bytes(<Buffer> lent, record)
+
+
+cdef inline int driver_of(int device_type) noexcept:
+    return DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
 
 
 @cython.final
@@ -90,14 +95,14 @@ cdef int ask_once(Owner owner, Driver* driver, uintptr_t low, PointerFacts* fact
 
 cdef int wait_for_producer(Owner owner, object shown, int device_type, int device_id, str sync) except -1:
     """Wait until the host may read: for the work that the producer knows of, or as the caller says."""
-    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef object pending
     if sync == "none":
         return 0
     if device_type == ONEAPI:
         return wait_for_queue(owner, shown)
     if sync == "device":
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, MANAGED) else device_id, sync)
+        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
     pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
@@ -107,8 +112,24 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
         return wait_for_event(<ArrowOwner> owner, shown, kind, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
-    # whose work is on managed memory no number tells, and cuda.core's is always 0
-    return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, sync)
+    return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
+
+
+cdef int at_work(object shown, int device_type, int device_id) except -2:
+    """The device that may have work on memory: its own; -1, any, where all reach it, whatever it is called.
+
+    Whose work is on managed or pinned memory no number tells: the driver's is of the device that was current when it
+    was made, and cuda.core's is always 0.
+    """
+    cdef Driver* driver
+    cdef PointerFacts facts
+    if device_type in (CUDA_HOST, ROCM_HOST, MANAGED):
+        return -1
+    driver = find_driver(driver_of(device_type))
+    if driver is not NULL and ask_pointer(driver, <uintptr_t> (<Lent?> shown).record.data, &facts) == 0:
+        if facts.managed or facts.type != MEMORY_DEVICE:
+            return -1
+    return device_id
 
 
 cdef object pending_of(Owner owner, int device_type, int device_id):
@@ -158,7 +179,7 @@ cdef int wait_on(object shown, int kind, int device_id, uintptr_t stream) except
     """Wait for one stream."""
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
-    cdef int error = enter(driver, device_id, &entered)
+    cdef int error = enter_of(driver, stream, device_id, &entered)
     if not error:
         error = check_capture(driver, stream)
         if not error:
@@ -174,7 +195,7 @@ include "events.pxi"  # of Arrow arrays
 cdef int order_work(Owner owner, object shown, int device_type, int device_id, uintptr_t stream, str sync) except -1:
     """Order the producer's work, on this device, before a stream of our own, whose device is current."""
     cdef Entered entered
-    cdef int kind = DRIVER_HIP if device_type == ROCM or device_type == ROCM_HOST else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef Driver* driver = find_driver(kind)
     cdef object pending
     cdef void* event = NULL
@@ -195,9 +216,9 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
             error = order_after(driver, stream, event)
         return fail(shown, driver, "ordering work after the event that its producer told", error) if error else 0
     if type(pending) is not int:
-        return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
+        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), "device")
     # an event is of the device of the stream that it is recorded on
-    error = enter(driver, device_id, &entered)
+    error = enter_of(driver, <uintptr_t> pending, device_id, &entered)
     if not error:
         error = new_event(driver, &event)
         if not error:
@@ -239,13 +260,11 @@ def order(Lent lent, stream):
         # the host reads such memory, and has no stream that it could name: then it is the host that waits
         wait_for_producer(owner, lent, kind, record.device_id, None)
         return
-    if kind in (CUDA_HOST, ROCM_HOST):
-        return
     if stream is None:
         stream = 0 if kind == ROCM else 1
     order_consumer(owner, lent, &record, <uintptr_t> stream)
     sweep()
-    remember_stream(owner, DRIVER_HIP if kind == ROCM else DRIVER_CUDA, record.device_id, <size_t> stream)
+    remember_stream(owner, driver_of(kind), record.device_id, <size_t> stream)
 
 
 def interface_stream(Lent lent):
@@ -280,13 +299,13 @@ def used_by(Lent lent, stream):
         return      # of a queue nobody is told when it has done what it was given
     if stream != -1:
         sweep()
-        remember_stream(owner, DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA, record.device_id,
-                        <size_t> stream)
+        is_asked(lent, owner, &record)
+        remember_stream(owner, driver_of(record.device_type), record.device_id, <size_t> stream)
 
 
 cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     """Whether a driver has begun; it tells the number of the device where the producer did not."""
-    cdef Driver* driver = find_driver(DRIVER_HIP if record.device_type in (ROCM, ROCM_HOST) else DRIVER_CUDA)
+    cdef Driver* driver = find_driver(driver_of(record.device_type))
     cdef PointerFacts facts
     cdef int error
     if driver is NULL or record.data is NULL:
@@ -312,7 +331,7 @@ def number(Lent lent):
 
 cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr_t stream) except -1:
     """Let a stream of somebody's wait for the work that is pending on memory of a device."""
-    cdef int kind = DRIVER_HIP if record.device_type == ROCM else DRIVER_CUDA
+    cdef int kind = driver_of(record.device_type)
     cdef object pending = pending_of(owner, record.device_type, record.device_id)
     cdef Driver* driver
     cdef Entered entered
@@ -343,7 +362,7 @@ cdef int order_consumer(Owner owner, object shown, const Record* record, uintptr
 
 cdef int wait_by_producer(Owner owner, object shown, int device_type, int device_id) except -1:
     """Let the producer order its work before a stream of ours, and wait for that one."""
-    cdef int kind = DRIVER_HIP if device_type == ROCM else DRIVER_CUDA
+    cdef int kind = driver_of(device_type)
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
     cdef uintptr_t stream = 0
@@ -368,7 +387,7 @@ cdef int wait_by_producer(Owner owner, object shown, int device_type, int device
         leave(driver, &entered)
     if error:
         return fail(shown, driver, "waiting for the work of its producer", error)
-    return 0 if ordered else wait_for_all(shown, kind, -1 if device_type == MANAGED else device_id, "stream")
+    return 0 if ordered else wait_for_all(shown, kind, at_work(shown, device_type, device_id), "stream")
 
 
 cdef bint order_before(object producer, object stream) except -1:

@@ -12,7 +12,8 @@ from cpython.ref cimport Py_INCREF
 
 from lend._core.checked cimport interpreter_gone
 from lend._core.driver cimport (
-    Driver, Entered, end_event, enter, find_driver, is_event_done, leave, new_event, order_after, record_event,
+    Driver, Entered, end_event, enter, enter_of, find_driver, is_event_done, leave, new_event, order_after,
+    record_event,
 )
 from lend._core.owners cimport DeviceOwner, Owner, set_park
 
@@ -66,7 +67,7 @@ cdef size_t event_on(int kind, int device_id, size_t stream) except? 0:
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
     cdef void* event = NULL
-    if driver is NULL or enter(driver, device_id, &entered):
+    if driver is NULL or enter_of(driver, stream, device_id, &entered):
         return 0
     if new_event(driver, &event):
         event = NULL

@@ -168,15 +168,15 @@ class Draft:
         """Whether the target takes memory of this device; a copy to the CPU is made when it is asked for by name."""
         here, rules = self.facts.device, self.rules
         if wanted is not None and wanted.type == here.type and wanted.id != here.id and -1 in (wanted.id, here.id):
-            if here.id < 0:
-                from lend.protocols import device_refusals
-
-                raise device_refusals.unnumbered(here, self.facts.came, f"device={str(wanted)!r}")
-            wanted = None  # of the kind, whatever its number
+            here = self._numbered(wanted)
+            if wanted.id < 0:
+                wanted = None  # of the kind, whatever its number
         if self._comes_to_the_host(wanted, copy):
             brought = self.brings or self.asks
             return Reason("device", f"memory on cpu was asked for, and this is on {here}") if brought else None
         if self._goes_to(wanted, copy):
+            if wanted == here:
+                return Reason("copy", "copy=True")
             return Reason("device", f"memory on {wanted} was asked for, and this is on {here}")
         if wanted is not None and wanted != here:
             if not wanted.is_host and wanted.type not in rules.devices:
@@ -199,6 +199,18 @@ class Draft:
             remedy='device="cpu"; or the View itself, which speaks DLPack and the interface of its device: '
             "torch.as_tensor(v) (of writable memory: from_pointer has readonly=False), cupy.asarray(v)",
         )
+
+    def _numbered(self, wanted: "Device") -> "Device":
+        """Where it is, by the driver's word if its producer does not tell the number."""
+        from lend.devices import ordering
+        from lend.protocols import device_refusals
+
+        facts = self.facts
+        if facts.device.id < 0 and facts.view is not None and ordering.number(facts.view) >= 0:
+            facts.device = facts.view.device
+        if facts.device.id < 0 and wanted.id >= 0:
+            raise device_refusals.unnumbered(facts.device, facts.came, f"device={str(wanted)!r}")
+        return facts.device
 
     def _comes_to_the_host(self, wanted: "Device | None", copy: "bool | None") -> bool:
         """Whether the host reads the memory of a device as it lies, once what must be waited for is done."""
@@ -223,7 +235,7 @@ class Draft:
     def _goes_to(self, wanted: "Device | None", copy: "bool | None") -> bool:
         """Whether the driver copies it to a device, of whose memory the target makes something."""
         facts = self.facts
-        if wanted is None or wanted.id < 0 or wanted == facts.device or wanted.type not in (2, 10):
+        if wanted is None or wanted.id < 0 or wanted.type not in (2, 10) or (wanted == facts.device and not copy):
             return False
         if copy is False or wanted.type not in self.rules.devices or facts.dtype.has_objects:
             return False

@@ -402,7 +402,7 @@ cdef int check_stream(const Record* record, object shown, stream) except -1:
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     number = PyNumber_Index(stream)
-    if number < -1:
+    if number < -1 or number >= 1 << 64:
         raise refusals.stream(shown, stream, "a stream is an integer handle, or -1 for no ordering")
     if number != -1 and record.device_type not in (2, 3, 10, 11, 13):
         raise refusals.stream(shown, stream, "a stream of SYCL is its queue; pass that, or None"
