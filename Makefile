@@ -5,6 +5,7 @@ PYTHON ?= python3
 TAG := $(shell $(PYTHON) -c 'import sys; print("%d.%d%s" % (*sys.version_info[:2], "t" if "t" in sys.abiflags else ""))')
 
 TEST_VENV ?= .venv-test-$(TAG)
+GPU_VENV ?= .venv-gpu-$(TAG)
 LINT_VENV ?= .venv-lint
 DEMO_VENV ?= .venv-demo
 
@@ -17,6 +18,9 @@ TEST_LIBS ?= pytest pytest-randomly pytest-timeout pytest-xdist hypothesis cffi 
 	'numba-cuda==0.30.4; python_version == "3.11"'
 DEMO_LIBS ?= numpy pillow pyarrow pandas polars arro3-core duckdb apache-tvm-ffi 'torch==2.13.0; python_version < "3.15"' \
 	'jax==0.10.2; python_version < "3.15"'
+# of `make test-gpu-double`: 100 MB to fetch, 450 MB unpacked; torch takes part where its folder is on PYTHONPATH
+GPU_LIBS ?= pytest pytest-randomly pytest-timeout pytest-xdist hypothesis 'cython>=3.2.8' numpy cupy-rocm-7-0==14.2.0
+GPU_TESTS ?= tests/devices/test_cupy.py tests/devices/test_check_on_gpu.py
 LINT_LIBS ?= ruff==0.17.6 mypy==2.4.1 cython-lint==0.22.1
 # peers of the benchmarks beside those of the tests; all light, and none of them needs a GPU
 BENCH_LIBS ?= cuda-core cuda-bindings nanobind nanoarrow
@@ -40,7 +44,7 @@ SOURCES := $(shell find src -not -path '*__pycache__*') meson.build pyproject.to
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test test-slow test-all fuzz sanitize bench lint format dist check-freethreading clean
+.PHONY: help demo test test-slow test-all test-gpu-double fuzz sanitize bench lint format dist check-freethreading clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-20s %s\n", $$1, $$2}' Makefile
@@ -68,6 +72,9 @@ test-all: ## run the tests under every CPython >= 3.11 found on this machine, fr
 		$(MAKE) test PYTHON=$$python || failed="$$failed $$python"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "failed under:$$failed"; exit 1; fi
+
+test-gpu-double: $(GPU_VENV)/lend.stamp ## run CuPy (its ROCm build) over the double of HIP, and torch where it has CUDA
+	$(GPU_VENV)/bin/python -m pytest $(GPU_TESTS) $(PYTEST_ARGS)
 
 fuzz: .venv-build-$(TAG)/libs.stamp ## fuzz every way in, guided by coverage (FUZZ_SECONDS= FUZZ_RUNS= FUZZ_JOBS= FUZZ_ASAN=)
 	.venv-build-$(TAG)/bin/python tools/fuzz.py --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --jobs $(FUZZ_JOBS) \
@@ -121,7 +128,17 @@ $(LINT_VENV)/libs.stamp: Makefile
 	$(@D)/bin/python -m pip install -q $(BUILD_LIBS)
 	touch $@
 
+$(GPU_VENV)/libs.stamp: Makefile
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q $(GPU_LIBS)
+	touch $@
+
 # Build isolation is on: Cython and meson come from pyproject.toml, not from the environment.
 $(TEST_VENV)/lend.stamp: $(TEST_VENV)/libs.stamp $(SOURCES)
+	$(@D)/bin/python -m pip install -q --force-reinstall --no-deps .
+	touch $@
+
+$(GPU_VENV)/lend.stamp: $(GPU_VENV)/libs.stamp $(SOURCES)
 	$(@D)/bin/python -m pip install -q --force-reinstall --no-deps .
 	touch $@

@@ -1,5 +1,6 @@
 """scripts/check_on_gpu.py, which is for a real GPU, run over the double: it ends, and its report is right."""
 
+import ast
 import json
 import os
 import subprocess
@@ -95,6 +96,72 @@ def test_a_check_that_dies_is_a_row_that_failed(tmp_path):
     status, report, _ = run(tmp_path, "--only=cupy", PYTHONPATH=path)
     assert [row["got"] for row in rows(report, "failed")] == ["the process is ended by SIGABRT"]
     assert status == 1
+
+
+@pytest.mark.parametrize("model", ["discrete", "hmm", "jetson"])
+def test_the_rows_of_cupy_are_carried_out_on_a_stand_in_with_its_names(tmp_path, model):
+    tests = ROOT / "tests"
+    path = os.pathsep.join([str(tests / "support" / "fakecuda" / "modules"), str(tests), *sys.path])
+    env = {"PYTHONPATH": path, "LEND_FAKECUDA": str(fakecuda.library()), "FAKECUDA_MODEL": model}
+    status, report, told = run(tmp_path, "--only=cupy", **env)
+    assert (rows(report, "failed", "skipped"), status) == ([], 0), told
+    assert len({row["asked"] for row in report["rows"]}) == len(report["rows"]) >= 9
+
+
+def test_old_bytes_are_a_row_of_cupy_that_failed(tmp_path):
+    tests = ROOT / "tests"
+    made = (tests / "support" / "fakecuda" / "modules" / "cupy.py").read_text(encoding="utf-8")
+    # a stream that is not told, as a library that has forgotten it
+    (tmp_path / "cupy.py").write_text(made.replace('lambda self: _state["stream"], ', "lambda self: None, "), "utf-8")
+    path = os.pathsep.join([str(tmp_path), str(tests), *sys.path])
+    status, report, _ = run(tmp_path, "--only=cupy", PYTHONPATH=path, LEND_FAKECUDA=str(fakecuda.library()))
+    assert ("read too early" in {row["got"] for row in rows(report, "failed")}, status) == (True, 1)
+
+
+def names_used(library):
+    """The dotted names of a library, and the methods of its objects, that its check uses."""
+    source = (ROOT / "scripts" / "gpu_checks" / "libraries.py").read_text(encoding="utf-8")
+    body = next(
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == f"of_{library.replace('.', '_')}"
+    )
+    dotted, methods = set(), set()
+    for node in ast.walk(body):
+        if not isinstance(node, ast.Attribute):
+            continue
+        text = ast.unparse(node)
+        root = text.partition(".")[0]
+        if root == library and "(" not in text:
+            dotted.add(text)
+        elif root not in ("gpu", "lend", "ctypes", library):
+            methods.add(node.attr)
+    return dotted, methods
+
+
+def test_every_name_that_the_rows_of_torch_use_is_one_of_torchs():
+    torch = pytest.importorskip("torch")
+    dotted, methods = names_used("torch")
+    assert {"torch.cuda.Stream", "torch.cuda.stream", "torch.from_dlpack"} <= dotted
+    for name in dotted:
+        found = torch
+        for part in name.split(".")[1:]:
+            found = getattr(found, part)
+    of_objects = {*dir(torch.Tensor), *dir(torch.cuda.Stream), "tolist"}
+    assert methods <= of_objects | {"cuda_stream"}
+
+
+def test_the_rows_of_torch_hold_on_a_gpu_that_is_there(tmp_path):
+    torch = pytest.importorskip("torch")
+    if torch.version.cuda is None:
+        pytest.skip("this torch is built without CUDA")
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no GPU here, and over the double of the driver it would need one of the runtime, too")
+    report = tmp_path / "report.json"
+    command = [sys.executable, str(SCRIPT), "--only=torch", "--report", str(report)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert rows(json.loads(report.read_text(encoding="utf-8")), "ok")
 
 
 def test_an_error_of_the_driver_is_a_row_that_failed(tmp_path):

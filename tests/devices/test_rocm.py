@@ -280,6 +280,52 @@ show(rows, lend.to(Described(m, 1), "numpy", device="cpu").tolist())
     assert found(snippet, hip=release) == [[["rocm:0", [5, 6, 7, 8]]] * 2, [5, 6, 7, 8]]
 
 
+@RELEASES
+def test_libraries_of_rocm_are_shown_the_array_interface_when_the_work_is_done(release):
+    # CuPy's and torch's builds look for nothing else; HIP has no number for its default stream
+    snippet = """
+rows = []
+for kind, code in (("device", ROCM), ("managed", ROCM), ("pinned", ROCM_HOST)):
+    m = Memory(FIRST, kind)
+    view = lend.view(Tensor(m, code))
+    m.fill(NEXT)
+    told = view[1:].__cuda_array_interface__
+    rows.append([told["data"][0] - m.address, told["data"][1], told["stream"], told["version"], fake.pending()])
+    again = lend.view(Described(m, None))
+show(rows, lend.view(Tensor(Memory(FIRST), flags=counting.READ_ONLY)).__cuda_array_interface__["data"][1])
+"""
+    assert found(snippet, hip=release) == [[[4, False, None, 3, False]] * 3, True]
+
+
+def test_a_lease_shown_by_it_goes_back_after_the_work_of_the_default_stream():
+    snippet = """
+from lend.devices import parking
+m = Memory(FIRST)
+obj = Tensor(m)
+view = lend.view(obj)
+view.__cuda_array_interface__
+rocm.copy(m.address, m.address, 16, None)
+del view
+gc.collect()
+parked = parking.waiting()
+fake.ok("hipStreamSynchronize", fake.PTR(None))
+show(parked, parking.waiting(), obj.audit())
+"""
+    assert found(snippet) == [1, 0, []]
+
+
+def test_it_is_hidden_where_the_address_might_be_taken_for_one_of_cudas():
+    # beside CUDA's driver, and where no HIP is loaded
+    for keywords in ({"hip": 0}, {"hip": 6, "load": False}):
+        snippet = """
+import lend
+from support import counting
+view = lend.view(counting.CountingDLPack(16, (4,), device=(10, 0), data=4096))
+print(hasattr(view, "__cuda_array_interface__"))
+"""
+        assert fakecuda.run_clean(snippet, **keywords) == "False\n"
+
+
 def test_a_capture_is_not_ended_and_sync_none_is_the_callers_word():
     snippet = """
 m = Memory(FIRST, "managed")

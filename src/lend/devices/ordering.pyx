@@ -269,9 +269,17 @@ def order(Lent lent, stream):
 
 def interface_stream(Lent lent):
     """The stream that an array interface tells: of a producer that would order its work before any the default one,
-    once that was done; None where nothing is pending; "unknown" where there is nobody to ask. It is remembered."""
+    once that was done; None where nothing is pending, and of ROCm, once all is done; "unknown" where there is nobody to
+    ask. It is remembered."""
     cdef Record record
     cdef Owner owner = hold_any(lent, &record)
+    if record.device_type in (ROCM, ROCM_HOST):
+        # HIP has no number for its default stream that the interface could tell
+        if byte_count(&record) and is_asked(&record):
+            wait_for_producer(owner, lent, record.device_type, record.device_id, None)
+            sweep()
+            remember_stream(owner, DRIVER_HIP, record.device_id, 0)
+        return None
     pending = pending_of(owner, record.device_type, record.device_id)
     if pending is ASK or pending is EVENT:
         if not byte_count(&record):

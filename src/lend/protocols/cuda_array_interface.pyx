@@ -4,7 +4,11 @@ There is no release: the owner keeps the object that the dict was read from, and
 be pending on (`DeviceOwner.stream`), for whoever has to wait. The dict does not tell the number of the device: that is
 what `__dlpack_device__` of the object says, else unknown ("cuda:?", -1) until a driver is asked, and whatever needs a
 number is refused till then. The kind stays "cuda" where the object announces pinned or managed memory: the host reads
-nothing before it has waited. Names of steps (CAI-I2, CAI-E3): the protocol's design page; specification:
+nothing before it has waited.
+
+Libraries that are built for ROCm tell memory of theirs by it, too, and look for nothing else: it is shown to them where
+HIP is loaded and CUDA's driver is not, so that nobody takes the address for one of CUDA's. Names of steps (CAI-I2,
+CAI-E3): the protocol's design page; specification:
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 """
 cimport cython
@@ -13,6 +17,7 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 
+from lend._core.driver cimport DRIVER_CUDA, DRIVER_HIP, find_driver
 from lend._core.owners cimport Protocol, own_on_device, taken_by
 from lend._core.record cimport (
     C_CONTIGUOUS, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED, READONLY, Record, clear_dims, element_count, shape_of,
@@ -151,7 +156,8 @@ cdef int raise_stream(object obj, object stream) except -1:
 cdef dict give(Record* record, object shown):
     """A fresh dict over the record (CAI-E1 to CAI-E5), which tells no stream; AttributeError where it cannot say it."""
     cdef str typestr = said_typestr(record.dtype)
-    cdef bint here = record.device_type in (DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED)
+    cdef bint here = record.device_type in (DEVICE_CUDA, DEVICE_CUDA_HOST, DEVICE_CUDA_MANAGED) or (
+        record.device_type in (DEVICE_ROCM, DEVICE_ROCM_HOST) and is_of_hip())
     cdef dict said
     if not here or typestr is None:
         hide(shown, here)
@@ -165,6 +171,11 @@ cdef dict give(Record* record, object shown):
     if not say_fields(record.dtype, said):
         hide(shown, here)
     return said
+
+
+cdef bint is_of_hip() noexcept:
+    """Whether addresses of this process are HIP's, and none is CUDA's."""
+    return find_driver(DRIVER_HIP) is not NULL and find_driver(DRIVER_CUDA) is NULL
 
 
 cdef int tell_stream(dict said, object stream) except -1:

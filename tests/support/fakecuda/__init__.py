@@ -15,7 +15,10 @@ _REPORT, _END = "fakecuda: the host touched ", " at 0x"
 
 
 def library(hip=0):
-    """Path of the compiled double, or with `hip=6` of that release of HIP; skips the test where there can be none."""
+    """Path of the compiled double; `hip=6`: of that release of HIP, "cupy": of the one that an installed CuPy wants.
+
+    Skips the test where there can be none.
+    """
     from . import building  # not above: children import this file, and are many
 
     reason = building.missing()
@@ -23,6 +26,10 @@ def library(hip=0):
         import pytest
 
         pytest.skip(reason)
+    if hip == "cupy":
+        from . import for_cupy
+
+        return for_cupy.built()
     return building.hip(hip) if hip else building.driver()
 
 
