@@ -73,8 +73,8 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
 cdef int at_work(object shown, int device_type, int device_id) except -2:
     """The device that may have work on memory: its own; -1, any, where all reach it, whatever it is called.
 
-    Whose work is on managed or pinned memory no number tells: the driver's is of the device that was current when it was
-    made, and cuda.core's is always 0.
+    Whose work is on managed or pinned memory no number tells: the driver's is of the device that was current when it
+    was made, and cuda.core's is always 0.
     """
     cdef Driver* driver
     cdef PointerFacts facts
