@@ -275,7 +275,7 @@ def interface_stream(Lent lent):
     cdef Owner owner = hold_any(lent, &record)
     if record.device_type in (ROCM, ROCM_HOST):
         # HIP has no number for its default stream that the interface could tell
-        if byte_count(&record) and is_asked(&record):
+        if byte_count(&record) and is_asked(lent, owner, &record):
             wait_for_producer(owner, lent, record.device_type, record.device_id, None)
             sweep()
             remember_stream(owner, DRIVER_HIP, record.device_id, 0)
