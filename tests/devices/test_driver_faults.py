@@ -1,5 +1,5 @@
-"""Each function of the driver that lend calls fails, while each thing is done that lend does with a driver: an error says
-the driver's name for it, nothing is left of what was begun, no old byte is shown, and the contexts are as they were.
+"""Each function of the driver that lend calls fails, while each thing is done that lend does with a driver: an error
+says the driver's name for it, nothing is left of what was begun, no old byte is shown, the contexts are as they were.
 """
 
 import json
@@ -29,7 +29,7 @@ def told(function, *codes):
 def test_an_error_of_the_driver_is_told_by_its_name_and_nothing_is_left(function):
     wrong = []
     for code, operation, used, came, kept, here, *left in told(function, *CODES):
-        named = "CUDA_ERROR" in came and str(code) in came or "has no context" in came
+        named = ("CUDA_ERROR" in came and str(code) in came) or "has no context" in came
         if not (came in ("right", "the consumer failed") or named) or not kept or not here:
             wrong.append((code, operation, used, came, left))
     assert not wrong, "\n".join(map(str, wrong))

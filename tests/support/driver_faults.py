@@ -14,7 +14,7 @@ from support.arrow_device_structs import OnDevice
 from support.arrow_structs import Node
 from support.fakecuda import fake
 from support.fakecuda.described import UNTOLD, CudaArray, Memory
-from support.fakecuda.tensors import CUDA, CUDA_MANAGED, ExchangeTensor, Tensor
+from support.fakecuda.tensors import CUDA, CUDA_MANAGED, Tensor
 
 OLD, NEW = struct.pack("64I", *range(64)), struct.pack("64I", *range(100, 164))
 

@@ -35,6 +35,7 @@ cdef enum:
     ONEAPI = 14
     DEINITIALIZED = 4
     INVALID_DEVICE = 101
+    ON_DEVICE = 2           # what the driver calls memory of a device
     INVALID_HANDLE = 400
     MOST_DEVICES = 64
 
@@ -104,7 +105,7 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
     if pending is ASK:
         return wait_by_producer(owner, shown, device_type, device_id)
     if pending is EVENT:
-        return wait_for_event(<ArrowOwner> owner, shown, kind, device_id)
+        return wait_for_event(owner, shown, kind, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
     # whose work is on managed memory no number tells, and cuda.core's is always 0
@@ -115,8 +116,10 @@ cdef object pending_of(Owner owner, int device_type, int device_id):
     """What is known of the work on a lease's memory: None (nothing is pending), a stream, EVENT, ASK, or "unknown"."""
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
+    if has_event(owner):
+        return EVENT
     if type(owner) is ArrowOwner:
-        return EVENT if has_event(owner) else None
+        return None
     # what lend has written itself is complete, until somebody gets it
     if type(owner) is DriverOwner and owner.streams is None:
         return None
@@ -190,10 +193,10 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     if pending is ASK and order_before(owner.held, stream):
         return 0
     if pending is EVENT:
-        error = read_event(<ArrowOwner> owner, &event)
+        error = read_event(owner, &event)
         if not error:
             error = order_after(driver, stream, event)
-        return fail(shown, driver, "ordering work after the event that its producer told", error) if error else 0
+        return fail(shown, driver, "ordering work after the event after which it may be read", error) if error else 0
     if type(pending) is not int:
         return wait_for_all(shown, kind, -1 if device_type in (CUDA_HOST, ROCM_HOST, MANAGED) else device_id, "device")
     # an event is of the device of the stream that it is recorded on
@@ -285,6 +288,7 @@ cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     if driver is NULL or record.data is NULL:
         return False
     error = ask_once(owner, driver, <uintptr_t> record.data, &facts)
+    check_number(lent, record, &facts)
     if error == DRIVER_NOT_INITIALIZED or error == DEINITIALIZED:
         return False
     if error:
@@ -292,6 +296,15 @@ cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     if record.device_id < 0 and facts.ordinal >= 0:
         record.device_id = facts.ordinal
     return True
+
+
+cdef int check_number(Lent lent, const Record* record, const PointerFacts* facts) except -1:
+    """Refuse memory that its producer and the driver place on different devices."""
+    if (facts.type == ON_DEVICE and not facts.managed and record.device_type in (CUDA, ROCM)
+            and 0 <= facts.ordinal != record.device_id >= 0):
+        from lend.devices import refusals
+        raise refusals.elsewhere(lent, facts.ordinal)
+    return 0
 
 
 def number(Lent lent):
