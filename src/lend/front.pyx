@@ -135,7 +135,8 @@ def view(obj, *, copy=None, writable=None, device=None, stream=None, dtype=None,
     device : Device, str or pair, optional
         Required device; nothing moves between devices by itself.
     stream : int, optional
-        Stream of a device to order the memory on; host memory has none.
+        Stream of a device to order the memory on; host memory has none. With a `device` that the memory is copied
+        to, a stream of that: the copy is made in its order and not waited for, and who reads the View comes after it.
     dtype, ndim, order, align : optional
         Requirements, as `numpy.require` has them: element type, number of dimensions, "C" or "F", address alignment in
         bytes. Met as it lies, or by a copy under copy=True (a dtype only as far as byte order), or refused by name.
@@ -465,11 +466,11 @@ cdef View required(View made, object obj, copy, writable, device, stream, dtype,
     from lend import requirements
     cdef bint fortran
     if stream is not None:
-        requirements.check_stream(made, stream)
+        requirements.check_stream(made, stream, device, copy)
     reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
     if device is not None:
         here = made
-        made = <View> requirements.brought(made, device, copy, view)
+        made = <View> requirements.brought(made, device, copy, view, stream)
         if made is not here:
             reasons, swap = requirements.unmet(made, dtype, ndim, order, align)
             if type(made.holder) is MemoryOwner or made.record.device_type != 1:

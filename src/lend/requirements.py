@@ -99,8 +99,12 @@ def copy_required(view: "View", reasons: "list[str]") -> LendError:
 
 
 @lets_go
-def check_stream(view: "View", stream: "Any") -> None:
+def check_stream(view: "View", stream: "Any", device: "Any" = None, copy: "bool | None" = None) -> None:
+    """Order what is pending before a stream; that of a copy to a device is the copy's."""
     from lend.protocols import refusals
+
+    if device is not None and _is_sent(view, Device(device), copy):
+        return
 
     if view.device.type == 1:
         raise refusals.stream(view, stream, "host memory has no stream: pass None")
@@ -110,18 +114,25 @@ def check_stream(view: "View", stream: "Any") -> None:
     order(view, stream)
 
 
+def _is_sent(view: "View", wanted: Device, copy: "bool | None") -> bool:
+    """Whether memory is copied to a device that was asked for by its number."""
+    return wanted.type in (2, 10) and wanted.id >= 0 and (wanted != view.device or bool(copy)) and copy is not False
+
+
 @lets_go
-def brought(view: "View", device: "Any", copy: "bool | None", taken: "Callable[[Any], View]") -> "View":
+def brought(
+    view: "View", device: "Any", copy: "bool | None", taken: "Callable[[Any], View]", stream: "Any" = None
+) -> "View":
     """Memory of a device as the host may read it now, where that was asked for by name: the same memory, waited for, or
     where the host does not read it a copy by the driver. Memory asked for on a device is a copy there.
     """
     wanted = Device(device)
-    if wanted.type in (2, 10) and wanted.id >= 0 and (wanted != view.device or copy) and copy is not False:
+    if _is_sent(view, wanted, copy):
         from lend.devices import copying, ordering
 
         if not copy and view.device.type == wanted.type and ordering.number(view) in (-1, wanted.id):
             return view  # there already, or where nobody knows
-        return copying.to_device(view, wanted.type, wanted.id, f"memory on {wanted} was asked for")
+        return copying.to_device(view, wanted.type, wanted.id, f"memory on {wanted} was asked for", None, stream)
     if view.device.type == 1 or wanted.type != 1:
         return view
     from lend.devices import access, copying

@@ -172,7 +172,7 @@ def test_memory_that_has_handles_for_addresses_is_refused():
 
 def test_an_event_cannot_be_waited_for_where_no_driver_is():
     column = lend.column(OnDevice(numbers(1), CUDA_HOST, 0, sync_event=ADDRESS))
-    with pytest.raises(LendError, match="the event that its producer told failed: no driver in this process"):
+    with pytest.raises(LendError, match="the event after which it may be read failed: no driver in this process"):
         column.tolist()
 
 

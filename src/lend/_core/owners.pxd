@@ -37,6 +37,7 @@ cdef class MemoryOwner(Owner):
 cdef class DriverOwner(Owner):
     cdef int driver_kind         # whose memory it is: 2 of CUDA, 10 of HIP
     cdef int ordinal             # the device
+    cdef object pending          # the event (a Mark) after a copy that was not waited for; None: it is complete
 
 cdef class CallbackOwner(Owner):
     cdef object beside           # an export of the object that the memory is a part of

@@ -15,7 +15,7 @@ from lend._core.driver cimport (
 )
 from lend._core.owners cimport Owner
 from lend._core.record cimport DEVICE_CPU, HANDLE, Record, copy_record, span_of
-from lend.devices.ordering cimport ask_once, fail, has_event, hold_any, wait_for_all, wait_for_producer
+from lend.devices.ordering cimport ask_once, check_number, fail, has_event, hold_any, wait_for_all, wait_for_producer
 from lend.views.buffers cimport span_buffer
 from lend.views.lent cimport Lent
 from lend.views.view cimport View, view_of
@@ -99,6 +99,7 @@ cdef int look(Lent lent, Owner owner, const Record* record, AccessFacts* facts) 
         if error and error != DRIVER_NOT_INITIALIZED and error != DEINITIALIZED:
             fail(lent, driver, "asking the driver about its address", error)
     if facts.begun:
+        check_number(lent, record, &facts.pointer)
         ordinal = record.device_id if record.device_id >= 0 else facts.pointer.ordinal
         if record.device_type in (CUDA_HOST, DEVICE_CPU):
             ordinal = facts.pointer.ordinal

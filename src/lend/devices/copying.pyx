@@ -2,10 +2,12 @@
 
 What lies in one block is one call. Rows that lie apart are calls of two and three dimensions, not a call for each row;
 rows that are narrow or lie in an order that no such call has (backwards, one over the other) come over as the bytes
-from the lowest to the highest, and are put in order here.
+from the lowest to the highest, and are put in order here. Pageable memory is staged by the driver; a pinned area of our
+own would be one more copy of the same bytes.
 """
 from libc.stdint cimport uintptr_t
 
+from lend._core.arrow_owners cimport Mark
 from lend._core.driver cimport (
     ACCESS, DRIVER_CUDA, DRIVER_HIP, AccessFacts, Block, Driver, Entered, copy_block, copy_bytes, end_stream, enter,
     find_driver, leave, new_stream, wait_stream,
@@ -17,7 +19,9 @@ from lend._core.record cimport (
     row_major, shape_of, span_of, strides_of,
 )
 from lend.devices.access cimport can_be_copied, look
-from lend.devices.ordering cimport fail, order_work
+from lend.devices.ordering cimport check_capture, fail, order_work, set_mark
+from lend.devices.parking cimport keep_until
+from lend.views.derived cimport check_stream
 from lend.views.values cimport fresh_copy, no_objects
 from lend.views.view cimport View, blank, hold, track
 
@@ -31,7 +35,7 @@ cdef enum:
     MOST_OF_OTHERS = 8     # how many times its own bytes may come over to spare calls
 
 
-def to_device(View view, int kind, int ordinal, str why, sync=None):
+def to_device(View view, int kind, int ordinal, str why, sync=None, stream=None):
     """Copy memory of the host, or of a device, into fresh memory of a device of lend's own, row-major.
 
     Parameters
@@ -44,11 +48,14 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
         What `lend.copies()` says of it.
     sync : {None, "stream", "device", "none"}
         What the copy is ordered after.
+    stream : int, optional
+        Of that device, as DLPack has it: the copy is made in its order and not waited for. Who reads the View is
+        ordered after an event behind it, and the source is kept until then.
 
     Returns
     -------
     View
-        Complete: the copy was waited for.
+        Complete, as the copy was waited for, unless a stream was given.
     """
     cdef Record source
     cdef AccessFacts facts
@@ -83,7 +90,11 @@ def to_device(View view, int kind, int ordinal, str why, sync=None):
         made.record.flags = EXCLUSIVE
         check_layout(&made.record)
         if byte_count(&source):
-            send(view, owner, &source, &made.record, driver, from_device(&source, &facts), sync)
+            if stream is None or stream == -1:
+                send(view, owner, &source, &made.record, driver, from_device(&source, &facts), sync)
+            else:
+                check_stream(&made.record, view, stream)
+                queue(view, owner, &source, made, memory, from_device(&source, &facts), sync, <size_t> stream)
     finally:
         leave(driver, &entered)
     made.holder = memory
@@ -106,6 +117,38 @@ cdef inline int from_device(const Record* source, const AccessFacts* facts) noex
     return facts.pointer.ordinal if facts.pointer.ordinal >= 0 else source.device_id
 
 
+cdef int queue(View view, Owner owner, const Record* source, View made, DriverOwner memory, int ordinal, str sync,
+               uintptr_t stream) except -1:
+    """Copy to a device that is current in the order of somebody's stream, and wait for nothing."""
+    cdef Driver* driver = find_driver(memory.driver_kind)
+    cdef Mark mark = Mark.__new__(Mark)
+    cdef int error = check_capture(driver, stream)
+    if error:
+        return fail(view, driver, "copying to the device", error)
+    if source.device_type != DEVICE_CPU:
+        order_work(owner, view, source.device_type, ordinal, stream, sync)
+    try:
+        error = put(source, &made.record, driver, stream)
+        if not error:
+            error = set_mark(mark, driver, stream)
+        if not error and keep_until(owner, memory.driver_kind, memory.ordinal, stream):
+            memory.pending = mark
+            return 0
+    finally:
+        if memory.pending is None:
+            # nobody may give back what is still copied
+            with nogil:
+                wait_stream(driver, stream)
+    return fail(view, driver, "copying to the device", error) if error else 0
+
+
+cdef int put(const Record* source, const Record* made, Driver* driver, uintptr_t stream) except? -1:
+    """Queue the calls that copy to a device; gives the driver's error."""
+    if source.flags & C_CONTIGUOUS:
+        return copy_bytes(driver, <uintptr_t> made.data, <uintptr_t> source.data, byte_count(source), stream)
+    return copy_blocks(driver, blocks_of(source, made, -1), True, stream)
+
+
 cdef int send(View view, Owner owner, const Record* source, const Record* made, Driver* driver, int ordinal,
               str sync) except -1:
     """Copy to a device that is current, by a stream of our own, and wait for it."""
@@ -116,10 +159,7 @@ cdef int send(View view, Owner owner, const Record* source, const Record* made, 
     try:
         if source.device_type != DEVICE_CPU:
             order_work(owner, view, source.device_type, ordinal, stream, sync)
-        if source.flags & C_CONTIGUOUS:
-            error = copy_bytes(driver, <uintptr_t> made.data, <uintptr_t> source.data, byte_count(source), stream)
-        else:
-            error = copy_blocks(driver, blocks_of(source, made, -1), True, stream)
+        error = put(source, made, driver, stream)
         if not error:
             with nogil:
                 error = wait_stream(driver, stream)

@@ -1,18 +1,24 @@
-"""Part of ordering.pyx, cut off for its length: the events of Arrow arrays, told by producers and made by lend."""
+"""Part of ordering.pyx, cut off for its length: the events of Arrow arrays, told by producers or made by
+lend, and those after copies that nobody waited for."""
 from lend._core.arrow_owners cimport Mark
 from lend._core.driver cimport is_mapped, wait_event
 
-cdef int read_event(ArrowOwner owner, void** event) except -1:
-    """The event of an array, which its struct points to; 0, or the driver's error for a handle that is none."""
-    if not is_mapped(<uintptr_t> owner.sync_event, sizeof(void*)):
+cdef int read_event(Owner owner, void** event) except -1:
+    """The event of a lease; 0, or the driver's error for a handle that is none."""
+    cdef void* told
+    if type(owner) is DriverOwner:
+        event[0] = (<Mark?> (<DriverOwner> owner).pending).event
+        return 0
+    told = (<ArrowOwner?> owner).sync_event     # where it stands
+    if not is_mapped(<uintptr_t> told, sizeof(void*)):
         from lend.devices import refusals
         raise refusals.no_event_there(owner)
-    event[0] = (<void**> owner.sync_event)[0]
+    event[0] = (<void**> told)[0]
     return INVALID_HANDLE if event[0] is NULL else 0
 
 
-cdef int wait_for_event(ArrowOwner owner, object shown, int kind, int device_id) except -1:
-    """Wait for the event of an array, and for nothing else."""
+cdef int wait_for_event(Owner owner, object shown, int kind, int device_id) except -1:
+    """Wait for the event of a lease, and for nothing else."""
     cdef Driver* driver = find_driver(kind)
     cdef Entered entered
     cdef void* event = NULL
@@ -29,12 +35,25 @@ cdef int wait_for_event(ArrowOwner owner, object shown, int kind, int device_id)
                 error = wait_event(driver, event)
     finally:
         leave(driver, &entered)
-    return fail(shown, driver, "waiting for the event that its producer told", error) if error else 0
+    return fail(shown, driver, "waiting for the event after which it may be read", error) if error else 0
 
 
 cdef bint has_event(Owner owner) noexcept:
-    """Whether its producer told an event, which must be waited for."""
+    """Whether there is an event that must be waited for: its producer told it, or a copy of lend's was not."""
+    if type(owner) is DriverOwner:
+        return (<DriverOwner> owner).pending is not None and owner.streams is None
     return type(owner) is ArrowOwner and (<ArrowOwner> owner).sync_event is not NULL
+
+
+cdef int set_mark(Mark made, Driver* driver, uintptr_t stream) noexcept:
+    """Record an event of our own on a stream whose device is current; gives the driver's error."""
+    cdef int error
+    made.driver = driver
+    error = new_event(driver, &made.event)
+    if error:
+        made.event = NULL
+        return error
+    return record_event(driver, made.event, stream)
 
 
 def event_after(shown, list owners, int device_type, int device_id):
@@ -62,14 +81,9 @@ def event_after(shown, list owners, int device_type, int device_id):
         if not error:
             error = new_stream(driver, &stream)
         if not error:
-            made.driver = driver
             for owner in owners:
                 order_work(owner, shown, device_type, device_id, stream, None)
-            error = new_event(driver, &made.event)
-        if error:
-            made.event = NULL
-        else:
-            error = record_event(driver, made.event, stream)
+            error = set_mark(made, driver, stream)
         if error:
             fail(shown, driver, "making an event for who gets it", error)
     finally:

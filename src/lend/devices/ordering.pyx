@@ -36,6 +36,7 @@ cdef enum:
     ONEAPI = 14
     DEINITIALIZED = 4
     INVALID_DEVICE = 101
+    ON_DEVICE = 2           # what the driver calls memory of a device
     INVALID_HANDLE = 400
     MOST_DEVICES = 64
 
@@ -102,20 +103,20 @@ cdef int wait_for_producer(Owner owner, object shown, int device_type, int devic
     if device_type == ONEAPI:
         return wait_for_queue(owner, shown)
     if sync == "device":
-        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
+        return wait_for_all(shown, kind, at_work(owner, device_type, device_id), sync)
     pending = pending_of(owner, device_type, device_id)
     if pending is None:
         return 0
     if pending is ASK:
         return wait_by_producer(owner, shown, device_type, device_id)
     if pending is EVENT:
-        return wait_for_event(<ArrowOwner> owner, shown, kind, device_id)
+        return wait_for_event(owner, shown, kind, device_id)
     if type(pending) is int:
         return wait_on(shown, kind, device_id, <uintptr_t> pending)
-    return wait_for_all(shown, kind, at_work(shown, device_type, device_id), sync)
+    return wait_for_all(shown, kind, at_work(owner, device_type, device_id), sync)
 
 
-cdef int at_work(object shown, int device_type, int device_id) except -2:
+cdef int at_work(Owner owner, int device_type, int device_id) except -2:
     """The device that may have work on memory: its own; -1, any, where all reach it, whatever it is called.
 
     Whose work is on managed or pinned memory no number tells: the driver's is of the device that was current when it
@@ -126,7 +127,8 @@ cdef int at_work(object shown, int device_type, int device_id) except -2:
     if device_type in (CUDA_HOST, ROCM_HOST, MANAGED):
         return -1
     driver = find_driver(driver_of(device_type))
-    if driver is not NULL and ask_pointer(driver, <uintptr_t> (<Lent?> shown).record.data, &facts) == 0:
+    if driver is not NULL and owner.address is not NULL and ask_once(
+            owner, driver, <uintptr_t> owner.address, &facts) == 0:
         if facts.managed or facts.type != MEMORY_DEVICE:
             return -1
     return device_id
@@ -136,8 +138,10 @@ cdef object pending_of(Owner owner, int device_type, int device_id):
     """What is known of the work on a lease's memory: None (nothing is pending), a stream, EVENT, ASK, or "unknown"."""
     if type(owner) is DeviceOwner:
         return (<DeviceOwner> owner).pending
+    if has_event(owner):
+        return EVENT
     if type(owner) is ArrowOwner:
-        return EVENT if has_event(owner) else None
+        return None
     # what lend has written itself is complete, until somebody gets it
     if type(owner) is DriverOwner and owner.streams is None:
         return None
@@ -211,12 +215,12 @@ cdef int order_work(Owner owner, object shown, int device_type, int device_id, u
     if pending is ASK and order_before(owner.held, stream):
         return 0
     if pending is EVENT:
-        error = read_event(<ArrowOwner> owner, &event)
+        error = read_event(owner, &event)
         if not error:
             error = order_after(driver, stream, event)
-        return fail(shown, driver, "ordering work after the event that its producer told", error) if error else 0
+        return fail(shown, driver, "ordering work after the event after which it may be read", error) if error else 0
     if type(pending) is not int:
-        return wait_for_all(shown, kind, at_work(shown, device_type, device_id), "device")
+        return wait_for_all(shown, kind, at_work(owner, device_type, device_id), "device")
     # an event is of the device of the stream that it is recorded on
     error = enter_of(driver, <uintptr_t> pending, device_id, &entered)
     if not error:
@@ -319,6 +323,7 @@ cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     if driver is NULL or record.data is NULL:
         return False
     error = ask_once(owner, driver, <uintptr_t> record.data, &facts)
+    check_number(lent, record, &facts)
     if error == DRIVER_NOT_INITIALIZED or error == DEINITIALIZED:
         return False
     if error:
@@ -326,6 +331,15 @@ cdef bint is_asked(Lent lent, Owner owner, Record* record) except? -1:
     if record.device_id < 0 and facts.ordinal >= 0:
         record.device_id = facts.ordinal
     return True
+
+
+cdef int check_number(Lent lent, const Record* record, const PointerFacts* facts) except -1:
+    """Refuse memory that its producer and the driver place on different devices."""
+    if (facts.type == ON_DEVICE and not facts.managed and record.device_type in (CUDA, ROCM)
+            and 0 <= facts.ordinal != record.device_id >= 0):
+        from lend.devices import refusals
+        raise refusals.elsewhere(lent, facts.ordinal)
+    return 0
 
 
 def number(Lent lent):
@@ -395,7 +409,7 @@ cdef int wait_by_producer(Owner owner, object shown, int device_type, int device
         leave(driver, &entered)
     if error:
         return fail(shown, driver, "waiting for the work of its producer", error)
-    return 0 if ordered else wait_for_all(shown, kind, at_work(shown, device_type, device_id), "stream")
+    return 0 if ordered else wait_for_all(shown, kind, at_work(owner, device_type, device_id), "stream")
 
 
 cdef bint order_before(object producer, object stream) except -1:

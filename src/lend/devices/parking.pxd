@@ -2,4 +2,5 @@
 from lend._core.owners cimport Owner
 
 cdef int remember_stream(Owner owner, int kind, int device_id, size_t stream) except -1
+cdef int keep_until(Owner owner, int kind, int device_id, size_t stream) except -1
 cdef void sweep() noexcept

@@ -62,6 +62,19 @@ cdef void park(Owner owner, object streams) noexcept:
         Py_INCREF(owner)        # better never than too early
 
 
+cdef int keep_until(Owner owner, int kind, int device_id, size_t stream) except -1:
+    """Keep an owner until a stream has done what it was given so far; 0: no event could be made."""
+    cdef Parked waiting = Parked.__new__(Parked)
+    sweep()
+    event = event_on(kind, device_id, stream)
+    if not event:
+        return 0
+    waiting.owner = owner
+    waiting.events = [(kind, device_id, event)]
+    parked.append(waiting)
+    return 1
+
+
 cdef size_t event_on(int kind, int device_id, size_t stream) except? 0:
     """An event that is done when the stream has done what it was given so far; 0: the driver made none."""
     cdef Driver* driver = find_driver(kind)

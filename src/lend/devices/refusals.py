@@ -7,7 +7,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from lend._core.arrow_owners import ArrowOwner
     from lend._core.owners import Protocol
 
 NO_CONTEXT = -3
@@ -136,7 +135,15 @@ def no_driver(shown: "Any", kind: int, ordinal: int) -> LendError:
     )
 
 
-def no_event_there(owner: "ArrowOwner") -> LendError:
+def elsewhere(shown: "Any", ordinal: int) -> LendError:
+    return MalformedDescriptor.build(
+        f"its producer says that it is on {shown.device}, and the driver that it is on device {ordinal}",
+        came=facts(shown),
+        remedy="a producer that tells the device of its memory",
+    )
+
+
+def no_event_there(owner: "Any") -> LendError:
     return MalformedDescriptor.build(
         "the event after which an Arrow array may be read is told at an address where nothing is",
         came=f"a device array of {owner.producer_type}",

@@ -56,7 +56,7 @@ class Draft:
 
     __slots__ = (
         "access", "asks", "brings", "copy", "crossing", "facts", "obj", "packing", "reasons", "rules", "sends",
-        "signed", "source", "staged", "sync", "unresolved", "whole",
+        "signed", "source", "staged", "sync", "there", "unresolved", "whole",
     )  # fmt: skip
 
     def __init__(self, obj: "Any", whole: bool) -> None:
@@ -73,6 +73,7 @@ class Draft:
         self.asks = False  # its producer does, where no driver can
         self.sends: Device | None = None  # the same to a device
         self.staged = False  # put in order on the host before
+        self.there = False  # what must be copied is copied by the driver, on its own device
         self.sync: str | None = None
         self.reasons: list[Reason] = []
         self.facts: Facts
@@ -146,6 +147,8 @@ class Draft:
             self.reasons = [Reason("copy", "copy=True")]
         if self.reasons and facts.dtype.has_objects:
             raise refusals.holds_objects(facts, "copied")
+        if self.reasons and self._copied_there():
+            return
         if self.reasons and device is not None and device.type != 1:
             from lend.requirements import copy_is_on_cpu
 
@@ -156,6 +159,18 @@ class Draft:
                 came=facts.came,
                 remedy="copy it with the library that made it, and hand on what that gives",
             )
+
+    def _copied_there(self) -> bool:
+        """Whether the driver makes the copy, on the device where the memory is and stays."""
+        facts = self.facts
+        if facts.device.type not in (2, 10) or facts.view is None or self.packing is not None:
+            return False
+        if not (self.rules.swapped or facts.dtype.is_native):
+            return False  # bytes are swapped by the host
+        from lend.devices import access
+
+        self.there = access.access(facts.view).copied
+        return self.there
 
     def _taking_reasons(self) -> "list[Reason]":
         if self.source == GATHERED:
@@ -306,7 +321,11 @@ class Draft:
 
             view = copying.to_device(view, self.sends.type, self.sends.id, self.crossing.why, self.sync)
         rules = self.rules
-        if self.reasons:
+        if self.there:
+            from lend.devices import copying, ordering
+
+            view = copying.to_device(view, view.device.type, ordering.number(view), self._why(), self.sync)
+        elif self.reasons:
             swap = not rules.swapped and not view.dtype.is_native
             view = values.copied(view, "F" if self._keeps_columns() else "C", swap, self._why())
         give = rules.giver(self.facts)
@@ -373,6 +392,8 @@ class Draft:
             steps.append(Step("work", "rows into fresh memory", facts.nbytes, "lend", self._taking_reasons()[0].why))
         if self.reasons:
             swapped = ", bytes swapped" if not rules.swapped and not facts.dtype.is_native else ""
+            if self.there:
+                swapped = f" on {facts.device}, by the driver"
             steps.append(Step("work", f"into fresh memory{swapped}", facts.nbytes, "lend", self._why()))
         given = f"{rules.by}, as {target}"
         if rules.unknown:
