@@ -7,7 +7,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LARGEST_INSTALL = 2_950_000  # bytes; of arrays alone it was 1_500_000, columns, tables and devices are the rest
+LARGEST_INSTALL = 3_250_000  # bytes; of arrays alone it was 1_500_000, columns, tables and devices are the rest
 PUBLIC = {"py.typed", "lend.h", "lend_take.h"}
 
 
